@@ -1,0 +1,56 @@
+"""Contact dynamics of articulated systems as mixed complementarity problems.
+
+>>> import mcpframe as mf
+>>> mf.solve(mf.MixedLCP([[1.0]], [-9.8]), "lemke").z
+array([9.8])
+"""
+
+from mcpframe.exceptions import (
+    FileFormatError,
+    McpframeError,
+    NotSolvedError,
+    OptionError,
+    PluginError,
+    ProblemError,
+)
+from mcpframe.layout import ContactBlocks, Layout
+from mcpframe.plugin import AbstractFormulation, AbstractSolver, Request
+from mcpframe.problem import MCP, MixedLCP
+from mcpframe.registry import (
+    available_formulations,
+    available_solvers,
+    formulation,
+    register_formulation,
+    register_solver,
+    solver,
+)
+from mcpframe.solution import Claim, Solution, Status
+from mcpframe.solve import solve
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MCP",
+    "AbstractFormulation",
+    "AbstractSolver",
+    "Claim",
+    "ContactBlocks",
+    "FileFormatError",
+    "Layout",
+    "McpframeError",
+    "MixedLCP",
+    "NotSolvedError",
+    "OptionError",
+    "PluginError",
+    "ProblemError",
+    "Request",
+    "Solution",
+    "Status",
+    "available_formulations",
+    "available_solvers",
+    "formulation",
+    "register_formulation",
+    "register_solver",
+    "solve",
+    "solver",
+]

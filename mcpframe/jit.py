@@ -1,0 +1,72 @@
+"""The one door to Numba: flags shared by all kernels, the list of kernels, the "compiling" line.
+
+Kernels are compiled for one explicit signature when their module is imported, so no clock ever
+runs while a compiler does. Results are cached on disk beside the source.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import types
+
+KERNELS: dict[str, Any] = {}
+"""Every compiled kernel by qualified name, in order of compilation."""
+
+# Read-only array types: a mutable array converts to them, so kernels accept both.
+Vector = types.Array(types.float64, 1, "C", readonly=True)
+Matrix = types.Array(types.float64, 2, "C", readonly=True)
+Indices = types.Array(types.int64, 1, "C", readonly=True)
+Codes = types.Array(types.int8, 1, "C", readonly=True)
+# Writable ones, for workspaces and results.
+VectorOut = types.Array(types.float64, 1, "C")
+MatrixOut = types.Array(types.float64, 2, "C")
+IndicesOut = types.Array(types.int64, 1, "C")
+CodesOut = types.Array(types.int8, 1, "C")
+
+_FLAGS = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+_announced: set[str] = set()
+
+
+def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function for one signature (the return type is inferred) and register it.
+
+    Args:
+        signature: Numba types of the arguments, from this module and ``numba.types``.
+    """
+
+    def compile_now(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(cache=True, **_FLAGS)(function)
+        _announce(dispatcher, function.__module__)
+        dispatcher.compile(signature)
+        dispatcher.disable_compile()
+        KERNELS[f"{function.__module__}.{function.__qualname__}"] = dispatcher
+        return dispatcher
+
+    return compile_now
+
+
+def inline(function: Callable[..., Any]) -> Any:
+    """Mark a helper that kernels call; it is compiled into them."""
+    return numba.njit(forceinline=True, **_FLAGS)(function)
+
+
+def inline_reduction(function: Callable[..., Any]) -> Any:
+    """As `inline`, for sums: lets the compiler reorder them into vector lanes (same bits every run)."""
+    return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc"}}))(function)
+
+
+def _announce(dispatcher: Any, module: str) -> None:
+    """Say once per module, on stderr, that kernels are being compiled; silent when a cache exists."""
+    if module in _announced or os.environ.get("MCPFRAME_QUIET"):
+        return
+    cache = getattr(dispatcher, "_cache", None)
+    index = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
+    if index is None or not Path(index).exists():
+        _announced.add(module)
+        print(f"mcpframe: compiling {module} (once; cached for later runs) ...", file=sys.stderr)

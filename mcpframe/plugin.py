@@ -1,0 +1,136 @@
+"""What a plugin is: solvers and formulations are immutable values that hold their options.
+
+Options are the fields of the class (typed, with ranges, frozen); `build_plugin` turns a table of
+options into a plugin and answers a bad one with an error that names the key and the value.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mcpframe.exceptions import OptionError, nearest
+from mcpframe.problem import MixedLCP
+from mcpframe.solution import Claim, Solution
+
+Array = NDArray[np.float64]
+
+
+class AbstractPlugin(BaseModel, ABC):
+    """Base of both families: a name, what it needs, its options as frozen fields.
+
+    Attributes:
+        name: how users ask for it.
+        requires: modules that must be importable, beyond mcpframe's own dependencies.
+        extra: the extra of mcpframe that installs them (empty where there is none).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+    name: ClassVar[str]
+    requires: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str] = ""
+
+    @classmethod
+    def why_unavailable(cls) -> str:
+        """Return why the plugin cannot run here and what would help; empty where it can."""
+        missing = [module for module in cls.requires if importlib.util.find_spec(module) is None]
+        if not missing:
+            return ""
+        remedy = f"pip install 'mcpframe[{cls.extra}]'" if cls.extra else f"pip install {' '.join(missing)}"
+        return f"needs {', '.join(missing)}: {remedy}"
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the docstring."""
+        return (cls.__doc__ or "").strip().splitlines()[0] if cls.__doc__ else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What the framework asks of a solver besides the problem.
+
+    Attributes:
+        tol: natural residual to reach, absolute (already multiplied by the problem's scale).
+        z0: point to start from [n], or None.
+        basis: codes to start from [n] (AT_LOWER, AT_UPPER, BASIC), or None; goes before z0.
+        deadline: value of ``time.perf_counter()`` after which to stop with TIME_LIMIT.
+    """
+
+    tol: float
+    z0: Array | None = None
+    basis: NDArray[np.int8] | None = None
+    deadline: float = math.inf
+
+
+class AbstractSolver(AbstractPlugin):
+    """A method that turns a problem into a claim.
+
+    A solver does not time, print, raise on non-convergence or judge itself: the framework does all
+    that. The same problem, request and options must give the same bits. `_solve` may be called from
+    several threads at once.
+
+    Attributes:
+        problems: the problem types it takes.
+    """
+
+    problems: ClassVar[tuple[type, ...]] = (MixedLCP,)
+
+    def why_unsupported(self, problem: Any) -> str:
+        """Return in words why this problem cannot be solved by this method; empty where it can be tried."""
+        if isinstance(problem, self.problems):
+            return ""
+        takes = " or ".join(kind.__name__ for kind in self.problems)
+        return f"{self.name} takes {takes}, not {type(problem).__name__}"
+
+    @abstractmethod
+    def _solve(self, problem: Any, request: Request) -> Claim:
+        """Look for a solution and say what was found."""
+
+    def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
+        """Solve independent problems in one thread; override where a kernel can take many at once."""
+        return [self._solve(problem, request) for problem, request in zip(problems, requests, strict=True)]
+
+
+class AbstractFormulation(AbstractPlugin):
+    """A way to write one contact step as a mixed LCP.
+
+    Nothing is remembered on self between the two calls: what `recover` needs travels in the recovery.
+    """
+
+    @abstractmethod
+    def build(self, step: Any) -> tuple[MixedLCP, Any]:
+        """Return the step's problem (M, q, l, u) and what `recover` will need."""
+
+    @abstractmethod
+    def recover(self, recovery: Any, solution: Solution) -> Any:
+        """Return velocities and impulses that belong to the solution of the step's problem."""
+
+
+Plugin = TypeVar("Plugin", bound=AbstractPlugin)
+
+
+def build_plugin(cls: type[Plugin], options: Mapping[str, Any]) -> Plugin:
+    """Return cls with the given options, or raise OptionError naming the first bad one."""
+    try:
+        return cls(**options)
+    except ValidationError as error:
+        raise OptionError(_explain(cls, error)) from None
+
+
+def _explain(cls: type[AbstractPlugin], error: ValidationError) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(cls.model_fields) or "none"
+        return f"{cls.name}: unknown option {key!r};{nearest(key, cls.model_fields)} (options: {known})"
+    message = first["msg"][0].lower() + first["msg"][1:]
+    return f"{cls.name}: option {key} = {first['input']!r}: {message}"

@@ -1,0 +1,188 @@
+"""Which plugins there are: found by entry point, added by hand, asked for by name.
+
+Built-in plugins use the same entry-point groups as a stranger's package.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from mcpframe.exceptions import OptionError, PluginError, nearest
+from mcpframe.plugin import AbstractFormulation, AbstractPlugin, AbstractSolver, build_plugin
+
+Plugin = TypeVar("Plugin", bound=AbstractPlugin)
+
+
+class Registry(Generic[Plugin]):
+    """The plugins of one family.
+
+    Args:
+        group: entry-point group, e.g. ``mcpframe.solvers``.
+        base: the abstract class that every plugin of the family extends.
+        kind: the word for one plugin in messages.
+    """
+
+    def __init__(self, group: str, base: type[Plugin], kind: str) -> None:
+        self.group, self.base, self.kind = group, base, kind
+        self._registered: dict[str, type[Plugin]] = {}
+        self._loaded: dict[str, type[Plugin]] = {}
+        self._instances: dict[Any, Plugin] = {}
+        self._found: dict[str, EntryPoint] | None = None
+        self._lock = threading.RLock()
+
+    def names(self) -> list[str]:
+        """Return all names, sorted."""
+        return sorted({*self._entry_points(), *self._registered})
+
+    def register(self, cls: type[Plugin]) -> type[Plugin]:
+        """Add a class by hand (usable as a decorator); registering the same name again replaces it.
+
+        Raises:
+            PluginError: it is not a plugin of this family, or an installed package owns the name.
+        """
+        self._check(cls, f"{cls!r}")
+        with self._lock:
+            owner = self._entry_points().get(cls.name)
+            if owner is not None:
+                raise PluginError(
+                    f"{self.kind} {cls.name!r} of {cls.__module__}.{cls.__qualname__} has the name of the one "
+                    f"installed by {_owner(owner)}; give it another name"
+                )
+            self._registered[cls.name] = cls
+            self._instances.clear()
+        return cls
+
+    def get(self, name: str) -> type[Plugin]:
+        """Return the class behind a name.
+
+        Raises:
+            PluginError: the name is unknown (the message lists the known ones), or the class cannot be loaded.
+        """
+        cls = self._registered.get(name) or self._loaded.get(name)
+        if cls is not None:
+            return cls
+        point = self._entry_points().get(name)
+        if point is None:
+            known = ", ".join(self.names()) or "none installed"
+            raise PluginError(
+                f"unknown {self.kind} {name!r};{nearest(name, self.names())} known: {known}. "
+                f"Others come with packages that declare the entry-point group {self.group!r}."
+            )
+        with self._lock:
+            self._loaded[name] = self._load(point)
+        return self._loaded[name]
+
+    def create(self, name: str, options: Mapping[str, Any]) -> Plugin:
+        """Return the plugin of that name with these options; equal calls share one (immutable) value."""
+        try:
+            key = (name, tuple(sorted(options.items()))) if options else name
+            found = self._instances.get(key)
+        except TypeError:  # an option that cannot be hashed or compared is not worth remembering
+            key, found = None, None
+        if found is not None:
+            return found
+        cls = self.get(name)
+        reason = cls.why_unavailable()
+        if reason:
+            raise PluginError(f"{self.kind} {name!r} cannot run here: it {reason}")
+        plugin = build_plugin(cls, options)
+        if key is not None:
+            self._instances[key] = plugin
+        return plugin
+
+    def available(self) -> dict[str, str]:
+        """Return {name: "" or why it cannot run here}."""
+        reasons = {}
+        for name in self.names():
+            try:
+                reasons[name] = self.get(name).why_unavailable()
+            except PluginError as error:
+                reasons[name] = str(error)
+        return reasons
+
+    def from_table(self, table: Mapping[str, Any]) -> Plugin:
+        """Return the plugin described by a config table: its name, and its options beside it."""
+        if not isinstance(table, Mapping):
+            raise OptionError(f"{self.kind}: expected a table with a name, got {table!r}")
+        options = dict(table)
+        name = options.pop("name", None)
+        if not isinstance(name, str):
+            raise OptionError(f"{self.kind}: the table needs name = \"...\", one of {', '.join(self.names())}")
+        return self.create(name, options)
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        with self._lock:
+            if self._found is None:
+                self._found = self._discover()
+            return self._found
+
+    def _discover(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            other = found.setdefault(point.name, point)
+            if other.value != point.value or _owner(other) != _owner(point):
+                raise PluginError(
+                    f"{self.kind} {point.name!r} is claimed by {_owner(other)} ({other.value}) "
+                    f"and by {_owner(point)} ({point.value}); uninstall one of them"
+                )
+        return found
+
+    def _load(self, point: EntryPoint) -> type[Plugin]:
+        try:
+            cls = point.load()
+        except Exception as error:
+            raise PluginError(
+                f"{self.kind} {point.name!r} of {_owner(point)} cannot be loaded from {point.value}: {error}"
+            ) from error
+        self._check(cls, f"{point.value} of {_owner(point)}")
+        if cls.name != point.name:
+            raise PluginError(f"{point.value} of {_owner(point)} is called {cls.name!r}, not {point.name!r}")
+        loaded: type[Plugin] = cls
+        return loaded
+
+    def _check(self, cls: Any, where: str) -> None:
+        if not (isinstance(cls, type) and issubclass(cls, self.base)):
+            raise PluginError(f"{where} is not a {self.kind}: it must extend {self.base.__name__}")
+        if not isinstance(getattr(cls, "name", None), str) or not cls.name:
+            raise PluginError(f"{where} has no name: set the class variable 'name'")
+
+
+def _owner(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "an unnamed package"
+
+
+SOLVERS: Registry[AbstractSolver] = Registry("mcpframe.solvers", AbstractSolver, "solver")
+FORMULATIONS: Registry[AbstractFormulation] = Registry("mcpframe.formulations", AbstractFormulation, "formulation")
+
+
+def available_solvers() -> dict[str, str]:
+    """Return {name: "" or why it cannot run here} for every solver."""
+    return SOLVERS.available()
+
+
+def available_formulations() -> dict[str, str]:
+    """Return {name: "" or why it cannot run here} for every formulation."""
+    return FORMULATIONS.available()
+
+
+def register_solver(cls: type[AbstractSolver]) -> type[AbstractSolver]:
+    """Add a solver class by hand, e.g. in a notebook; usable as a decorator."""
+    return SOLVERS.register(cls)
+
+
+def register_formulation(cls: type[AbstractFormulation]) -> type[AbstractFormulation]:
+    """Add a formulation class by hand, e.g. in a notebook; usable as a decorator."""
+    return FORMULATIONS.register(cls)
+
+
+def formulation(name: str, **options: Any) -> AbstractFormulation:
+    """Return a formulation by name, with options."""
+    return FORMULATIONS.create(name, options)
+
+
+def solver(name: str, **options: Any) -> AbstractSolver:
+    """Return a solver by name, with options."""
+    return SOLVERS.create(name, options)

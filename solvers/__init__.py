@@ -1,0 +1,1 @@
+"""Solvers: each turns a mixed complementarity problem into a claim (plugins of the group mcpframe.solvers)."""
