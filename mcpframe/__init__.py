@@ -5,6 +5,8 @@
 array([9.8])
 """
 
+from mcpframe.batch import solve_many
+from mcpframe.config import Config, load_config, load_solver
 from mcpframe.exceptions import (
     FileFormatError,
     McpframeError,
@@ -13,6 +15,9 @@ from mcpframe.exceptions import (
     PluginError,
     ProblemError,
 )
+from mcpframe.friction import FrictionProblem
+from mcpframe.io.corpus import Corpus
+from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
 from mcpframe.layout import ContactBlocks, Layout
 from mcpframe.plugin import AbstractFormulation, AbstractSolver, Request
 from mcpframe.problem import MCP, MixedLCP
@@ -34,8 +39,11 @@ __all__ = [
     "AbstractFormulation",
     "AbstractSolver",
     "Claim",
+    "Config",
     "ContactBlocks",
+    "Corpus",
     "FileFormatError",
+    "FrictionProblem",
     "Layout",
     "McpframeError",
     "MixedLCP",
@@ -49,8 +57,15 @@ __all__ = [
     "available_formulations",
     "available_solvers",
     "formulation",
+    "load_config",
+    "load_problem",
+    "load_record",
+    "load_solver",
     "register_formulation",
     "register_solver",
+    "save_problem",
+    "save_solution",
     "solve",
+    "solve_many",
     "solver",
 ]

@@ -44,6 +44,9 @@ class NotSolvedError(McpframeError):
             f"{solution.message or solution.status.remedy}"
         )
 
+    def __reduce__(self) -> tuple[type[NotSolvedError], tuple[Solution]]:
+        return type(self), (self.solution,)  # pickled by what it is made from, not by its text
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return `` did you mean 'x'?`` for the closest known name, or an empty string."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.linalg import splu
 
 Array = NDArray[np.float64]
+Matrix: TypeAlias = "Array | sp.csr_array"
 
 P_MATRIX_LIMIT = 16
 """Largest n for the exact P-matrix test, which looks at 2^n - 1 principal minors."""
@@ -17,69 +19,110 @@ P_MATRIX_LIMIT = 16
 ROUNDING = 1e-12
 """Relative size below which a defect of symmetry or definiteness is taken for rounding."""
 
+PIVOT_ROUNDING = 1e-14
+"""A pivot this small beside the terms it is the difference of is rounding: it may as well be zero."""
 
-def is_symmetric(M: Array | sp.csr_array) -> bool:
+DENSE_LIMIT = 400
+"""Above this n a sparse matrix is factorised sparse."""
+
+
+def is_symmetric(M: Matrix) -> bool:
     """Return whether max |M - M'| <= ROUNDING max |M|."""
-    if M.shape[0] == 0:
-        return True
-    return bool(abs(M - M.T).max() <= ROUNDING * abs(M).max())
+    A = _normalised(M)
+    return A is None or bool(abs(A - A.T).max() <= ROUNDING)
 
 
-def is_psd(M: Array | sp.csr_array) -> bool:
+def is_psd(M: Matrix) -> bool:
     """Return whether x'Mx >= 0 for all x, up to rounding.
 
     Cholesky of the symmetric part, shifted by n * ROUNDING * max |M|, exists iff it is PSD up to that shift.
     """
-    n = M.shape[0]
-    if n == 0:
+    A = _normalised(M)
+    if A is None:
         return True
-    size = float(abs(M).max())
-    diagonal = M.diagonal()
-    if diagonal.min() < -ROUNDING * size:
+    symmetric = 0.5 * (A + A.T)
+    diagonal = symmetric.diagonal()
+    if diagonal.min() < -ROUNDING:
         return False
-    symmetric = M.toarray() if sp.issparse(M) else M
-    symmetric = 0.5 * (symmetric + symmetric.T)
     # A zero diagonal entry of a PSD matrix has a zero row: the cheap refusal of most contact problems.
-    zero = diagonal <= ROUNDING * size
-    if zero.any() and np.abs(symmetric[zero]).max() > np.sqrt(ROUNDING) * size:
+    zero = diagonal <= ROUNDING
+    if zero.any() and abs(symmetric[zero]).max() > np.sqrt(ROUNDING):
         return False
-    try:
-        scipy.linalg.cholesky(symmetric + n * ROUNDING * max(size, 1e-300) * np.eye(n), check_finite=False)
-    except scipy.linalg.LinAlgError:
-        return False
-    return True
+    if sp.issparse(symmetric) and M.shape[0] > DENSE_LIMIT:
+        return _is_definite_sparse(symmetric)
+    return _is_definite_dense(symmetric.toarray() if sp.issparse(symmetric) else symmetric)
 
 
 def is_p_matrix(M: Array) -> bool:
     """Return whether all principal minors of M are positive [Tsatsomeros and Li 2000].
 
-    M is P iff M[0,0] > 0 and both M without its first row and column and the Schur complement
-    of M[0,0] are P: 2^n scalars in all, exact up to rounding.
+    M is P iff M[0,0] > 0 and both M without its first row and column and the Schur complement of M[0,0]
+    are P. All 2^k matrices of recursion level k are kept in one array. A minor that is zero up to
+    rounding is not positive; `size` bounds the terms that were subtracted to make each entry.
     """
-    n = M.shape[0]
-    if n == 0:
-        return True
-    pivot = M[0, 0]
-    if not pivot > 0.0:
-        return False
-    rest = M[1:, 1:]
-    return is_p_matrix(rest) and is_p_matrix(rest - np.outer(M[1:, 0], M[0, 1:]) / pivot)
+    A = _normalised(M)
+    if A is None:
+        return len(M) == 0
+    level, size = A[None], np.abs(A)[None]
+    while level.shape[1]:
+        pivot = level[:, 0, 0]
+        if not (pivot > PIVOT_ROUNDING * size[:, 0, 0]).all():
+            return False
+        update = level[:, 1:, :1] * level[:, :1, 1:] / pivot[:, None, None]
+        rest, rest_size = level[:, 1:, 1:], size[:, 1:, 1:]
+        level = np.concatenate([rest, rest - update])
+        size = np.concatenate([rest_size, rest_size + np.abs(update)])
+    return True
 
 
-def equilibrate(M: Any, passes: int = 3) -> tuple[Array, Array]:
+def equilibrate(M: Any, passes: int = 10) -> tuple[Array, Array]:
     """Return row and column factors (R, C), powers of two, with the entries of R M C near one [Ruiz 2001].
 
-    Powers of two scale without rounding, so a scaled solve loses nothing.
+    Powers of two scale without rounding, so a scaled solve loses nothing. Each pass halves the number of
+    digits that rows and columns are apart; it ends when their largest entries lie within a factor of two.
     """
     n = M.shape[0]
     row, column = np.ones(n), np.ones(n)
     size = abs(M)
     for _ in range(passes):
         scaled = size * row[:, None] * column[None, :] if not sp.issparse(M) else _scaled(size, row, column)
-        row_max, column_max = _maxima(scaled)
-        row /= np.sqrt(np.where(row_max > 0, row_max, 1.0))
-        column /= np.sqrt(np.where(column_max > 0, column_max, 1.0))
+        row_max, column_max = (np.where(largest > 0, largest, 1.0) for largest in _maxima(scaled))
+        row /= np.sqrt(row_max)
+        column /= np.sqrt(column_max)
+        if np.abs(np.log2([row_max, column_max])).max(initial=0.0) <= 1.0:
+            break
     return np.exp2(np.round(np.log2(row))), np.exp2(np.round(np.log2(column)))
+
+
+def _normalised(M: Any) -> Any:
+    """Return M / max |M|, whose sums cannot overflow; None where M is empty or zero."""
+    largest = abs(M).max() if M.shape[0] else 0.0
+    if largest == 0.0:
+        return None
+    exponent = -int(np.frexp(largest)[1])
+    half = exponent // 2  # 2^exponent itself overflows beside the tiniest numbers
+    return M * 2.0**half * 2.0 ** (exponent - half)
+
+
+def _is_definite_dense(symmetric: Array) -> bool:
+    n = symmetric.shape[0]
+    try:
+        scipy.linalg.cholesky(symmetric + n * ROUNDING * np.eye(n), check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _is_definite_sparse(symmetric: sp.csr_array) -> bool:
+    """Return whether LU with pivots on the diagonal meets positive ones only, which makes it a Cholesky."""
+    n = symmetric.shape[0]
+    shifted = sp.csc_array(symmetric + n * ROUNDING * sp.eye_array(n))
+    symmetric_mode = {"SymmetricMode": True}
+    try:
+        factor = splu(shifted, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=symmetric_mode)
+    except RuntimeError:  # exactly singular
+        return False
+    return bool((factor.perm_r == factor.perm_c).all() and (factor.U.diagonal() > 0).all())
 
 
 def _scaled(M: sp.csr_array, row: Array, column: Array) -> sp.csr_array:

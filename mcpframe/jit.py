@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -28,9 +27,12 @@ VectorOut = types.Array(types.float64, 1, "C")
 MatrixOut = types.Array(types.float64, 2, "C")
 IndicesOut = types.Array(types.int64, 1, "C")
 CodesOut = types.Array(types.int8, 1, "C")
+IndexTable = types.Array(types.int64, 2, "C")
+CodeTable = types.Array(types.int8, 2, "C")
 
 _FLAGS = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 _announced: set[str] = set()
+_helper_files: set[str] = set()
 
 
 def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -41,7 +43,8 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def compile_now(function: Callable[..., Any]) -> Any:
-        dispatcher = numba.njit(cache=True, **_FLAGS)(function)
+        dispatcher = _cached(function)
+        _stamp(dispatcher)
         _announce(dispatcher, function.__module__)
         dispatcher.compile(signature)
         dispatcher.disable_compile()
@@ -51,22 +54,53 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
     return compile_now
 
 
+def _cached(function: Callable[..., Any]) -> Any:
+    """Return the dispatcher with a cache on disk, or without one where no folder can be written."""
+    try:
+        return numba.njit(cache=True, **_FLAGS)(function)
+    except RuntimeError:  # "no locator available": typed at a prompt, or a read-only home
+        return numba.njit(**_FLAGS)(function)
+
+
 def inline(function: Callable[..., Any]) -> Any:
     """Mark a helper that kernels call; it is compiled into them."""
+    _helper_files.add(function.__code__.co_filename)
     return numba.njit(forceinline=True, **_FLAGS)(function)
 
 
 def inline_reduction(function: Callable[..., Any]) -> Any:
     """As `inline`, for sums: lets the compiler reorder them into vector lanes (same bits every run)."""
+    _helper_files.add(function.__code__.co_filename)
     return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc"}}))(function)
+
+
+def inline_extremum(function: Callable[..., Any]) -> Any:
+    """As `inline`, for minima and maxima: lets the compiler reorder them; the data must hold no NaN."""
+    _helper_files.add(function.__code__.co_filename)
+    return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc", "nnan", "nsz"}}))(
+        function
+    )
+
+
+def callee(function: Callable[..., Any]) -> Any:
+    """Mark a long helper that kernels call; it is compiled with them, but once, not at every call."""
+    _helper_files.add(function.__code__.co_filename)
+    return numba.njit(**_FLAGS)(function)
+
+
+def _stamp(dispatcher: Any) -> None:
+    """Make a cached kernel depend on the files of the helpers it may call, not on its own file alone."""
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
+        helpers = [(path, os.stat(path).st_mtime, os.stat(path).st_size) for path in sorted(_helper_files)]
+        cache_file._source_stamp = (cache_file._source_stamp, tuple(helpers))
 
 
 def _announce(dispatcher: Any, module: str) -> None:
     """Say once per module, on stderr, that kernels are being compiled; silent when a cache exists."""
     if module in _announced or os.environ.get("MCPFRAME_QUIET"):
         return
-    cache = getattr(dispatcher, "_cache", None)
-    index = getattr(getattr(cache, "_cache_file", None), "_index_path", None)
-    if index is None or not Path(index).exists():
+    cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    if cache_file is None or not cache_file._load_index():
         _announced.add(module)
         print(f"mcpframe: compiling {module} (once; cached for later runs) ...", file=sys.stderr)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpframe.arrays import frozen, index_array, real_array
 from mcpframe.exceptions import ProblemError, nearest
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Consecutive named blocks of z, in order.
 
@@ -27,9 +28,16 @@ class Layout:
         for name, size in self.sizes.items():
             if not isinstance(name, str) or not name:
                 raise ProblemError(f"layout: block name {name!r} is not a non-empty string")
-            if int(size) != size or size < 0:
+            if not isinstance(size, (int, np.integer)) or size < 0:
                 raise ProblemError(f"layout: block {name!r} has size {size!r}; it must be an integer >= 0")
         object.__setattr__(self, "sizes", {name: int(size) for name, size in self.sizes.items()})
+
+    def __eq__(self, other: object) -> bool:
+        """Two layouts are equal when they have the same blocks in the same order."""
+        return isinstance(other, Layout) and tuple(self.sizes.items()) == tuple(other.sizes.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.sizes.items()))
 
     @property
     def n(self) -> int:
@@ -37,14 +45,12 @@ class Layout:
         return sum(self.sizes.values())
 
     def __getitem__(self, name: str) -> slice:
-        if name not in self.sizes:
-            raise KeyError(f"no block {name!r} in the layout {list(self.sizes)};{nearest(name, self.sizes)}")
         start = 0
         for block, size in self.sizes.items():
             if block == name:
                 return slice(start, start + size)
             start += size
-        raise AssertionError
+        raise ProblemError(f"layout: no block {name!r} among {list(self.sizes)};{nearest(name, self.sizes)}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)
@@ -58,8 +64,10 @@ class Layout:
 class ContactBlocks:
     """Where the unknowns of Coulomb contacts on a polyhedral cone lie in z [J14, Eq. (14)].
 
-    With Ehat, Ebar as in SPEC 3 the rows read, contact by contact,
-        Dbar* v + Ehat sigma  _|_  beta = [F_n; beta_1..beta_nf],   Ebar beta = mu F_n - sum(beta_j)  _|_  sigma.
+    With Dbar = [n, d_1 .. d_nf], Ehat = [0; 1 .. 1] and Ebar = [mu, -1 .. -1] the rows read, contact by
+    contact,
+        Dbar* v + Ehat sigma  _|_  beta = [F_n; beta_1 .. beta_nf],
+        Ebar beta = mu F_n - sum(beta_j)  _|_  sigma.
 
     Attributes:
         normal: index in z of every F_n [n_u].
@@ -75,14 +83,16 @@ class ContactBlocks:
 
     def __post_init__(self) -> None:
         for name in ("normal", "friction", "slip"):
-            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.int64))
-        object.__setattr__(self, "mu", np.asarray(self.mu, dtype=np.float64))
+            object.__setattr__(self, name, frozen(index_array(f"contacts.{name}", getattr(self, name))))
+        object.__setattr__(self, "mu", frozen(real_array("contacts.mu", self.mu)))
         n_u = self.normal.size
+        if self.normal.ndim != 1:
+            raise ProblemError(f"contacts.normal: shape {self.normal.shape}, expected a vector")
         if self.friction.ndim != 2 or self.friction.shape[0] != n_u:
             raise ProblemError(f"contacts.friction: shape {self.friction.shape}, expected ({n_u}, n_f)")
         if self.slip.shape != (n_u,) or self.mu.shape != (n_u,):
             raise ProblemError(
-                f"contacts: slip {self.slip.shape} and mu {self.mu.shape} must have shape ({n_u},) like normal"
+                f"contacts: slip {self.slip.shape} and mu {self.mu.shape} must have shape ({n_u},) as normal"
             )
         if not (np.isfinite(self.mu).all() and (self.mu >= 0).all()):
             raise ProblemError(f"contacts.mu: {self.mu} has an entry that is negative or not finite")
@@ -100,7 +110,8 @@ class ContactBlocks:
     def check(self, n: int) -> None:
         """Raise unless all indices are distinct and lie in 0..n-1."""
         indices = np.concatenate([self.normal, self.friction.ravel(), self.slip])
-        if indices.size and (indices.min() < 0 or indices.max() >= n):
-            raise ProblemError(f"contacts: index {indices.max()} lies outside z of length {n}")
+        outside = indices[(indices < 0) | (indices >= n)]
+        if outside.size:
+            raise ProblemError(f"contacts: index {outside[0]} lies outside z of length {n}")
         if np.unique(indices).size != indices.size:
             raise ProblemError("contacts: an index of z is used twice")

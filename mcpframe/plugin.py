@@ -11,11 +11,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.problem import MixedLCP
@@ -42,7 +43,7 @@ class AbstractPlugin(BaseModel, ABC):
     @classmethod
     def why_unavailable(cls) -> str:
         """Return why the plugin cannot run here and what would help; empty where it can."""
-        missing = [module for module in cls.requires if importlib.util.find_spec(module) is None]
+        missing = [module for module in cls.requires if not _is_installed(module)]
         if not missing:
             return ""
         remedy = f"pip install 'mcpframe[{cls.extra}]'" if cls.extra else f"pip install {' '.join(missing)}"
@@ -51,7 +52,7 @@ class AbstractPlugin(BaseModel, ABC):
     @classmethod
     def summary(cls) -> str:
         """Return the first line of the docstring."""
-        return (cls.__doc__ or "").strip().splitlines()[0] if cls.__doc__ else ""
+        return (cls.__doc__ or "").strip().partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,9 +122,50 @@ Plugin = TypeVar("Plugin", bound=AbstractPlugin)
 def build_plugin(cls: type[Plugin], options: Mapping[str, Any]) -> Plugin:
     """Return cls with the given options, or raise OptionError naming the first bad one."""
     try:
-        return cls(**options)
+        return cls.model_validate(dict(options))
     except ValidationError as error:
         raise OptionError(_explain(cls, error)) from None
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a plugin, as users see it: all texts."""
+
+    name: str
+    kind: str
+    default: str
+    range: str
+    description: str
+
+
+def describe_options(cls: type[AbstractPlugin]) -> list[Option]:
+    """Return the options of a plugin with type, default, range and description."""
+    return [
+        Option(name, _kind(field.annotation), repr(field.default), _range(field), field.description or "")
+        for name, field in cls.model_fields.items()
+    ]
+
+
+def _kind(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return " | ".join(repr(choice) for choice in get_args(annotation))
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")
+
+
+def _range(field: FieldInfo) -> str:
+    """Return the bounds of a field, e.g. ``>= 1, < 2``."""
+    bounds = (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+    limits = [
+        (sign, getattr(limit, key)) for limit in field.metadata for key, sign in bounds if hasattr(limit, key)
+    ]
+    return ", ".join(f"{sign} {value}" for sign, value in limits)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):  # the package around it is missing or half imported
+        return False
 
 
 def _explain(cls: type[AbstractPlugin], error: ValidationError) -> str:

@@ -1,4 +1,4 @@
-"""The problems: mixed LCP (M, q, l, u) and its nonlinear form, MCP (F, l, u) [SPEC 1].
+"""The problems: mixed LCP (M, q, l, u) and its nonlinear form, MCP (F, l, u).
 
 Find z, l <= z <= u, with w = M z + q (or w = F(z; p)) and, row by row,
     w >= 0 where z = l,   w <= 0 where z = u,   w = 0 in between.
@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from mcpframe import facts
+from mcpframe.arrays import check_finite, frozen, real_array, real_matrix, real_vector
 from mcpframe.exceptions import ProblemError
 from mcpframe.layout import ContactBlocks, Layout
 from mcpframe.residual import certify_dense, certify_sparse, natural_residual
@@ -29,11 +30,11 @@ class Evaluator(Protocol):
     """F and its Jacobian at a point, for solvers that linearise; one per solve, not shared by threads."""
 
     def F(self, z: Array) -> Array:
-        """Return F(z) [n]."""
+        """Return F at z [n]."""
         ...
 
     def J(self, z: Array) -> sp.csc_array:
-        """Return dF/dz [n, n]."""
+        """Return the Jacobian dF/dz at z [n, n]."""
         ...
 
 
@@ -58,13 +59,42 @@ class MixedLCP:
         layout: Layout | None = None,
         contacts: ContactBlocks | None = None,
     ) -> None:
-        self.q = _vector("q", q)
-        self.M: Array | sp.csr_array = _matrix(M, self.q.size)
+        self.q = real_vector("q", q)
+        self.M: Array | sp.csr_array = _square(M, self.q.size)
         self.lower, self.upper = _bounds(lower, upper, self.q.size)
         self.layout = _checked_layout(layout, self.q.size)
         self.contacts = contacts
         if contacts is not None:
             contacts.check(self.n)
+
+    @classmethod
+    def stack(
+        cls, M: ArrayLike, q: ArrayLike, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf
+    ) -> list[MixedLCP]:
+        """Return the problems of stacked arrays, checked all at once.
+
+        Args:
+            M: matrices [k, n, n].
+            q: vectors [k, n].
+            lower, upper: bounds [k, n], or anything that broadcasts to it.
+        """
+        Ms, qs = real_array("M", M), real_array("q", q)
+        if qs.ndim != 2 or Ms.shape != (*qs.shape, qs.shape[1]):
+            raise ProblemError(f"stack: M {Ms.shape} and q {qs.shape}, expected (k, n, n) and (k, n)")
+        for name, array in (("M", Ms), ("q", qs)):
+            check_finite(name, array)
+        lows, highs = (_stacked_bound(name, b, qs.shape) for name, b in (("lower", lower), ("upper", upper)))
+        low, high = _bounds(lows.ravel(), highs.ravel(), qs.size)
+        layout = Layout({"z": qs.shape[1]})
+        stacked = frozen(Ms), frozen(qs), low.reshape(qs.shape), high.reshape(qs.shape)
+        return [cls._of_checked(*parts, layout) for parts in zip(*stacked, strict=True)]
+
+    @classmethod
+    def _of_checked(cls, M: Array, q: Array, lower: Array, upper: Array, layout: Layout) -> MixedLCP:
+        problem = object.__new__(cls)
+        problem.M, problem.q, problem.lower, problem.upper = M, q, lower, upper
+        problem.layout, problem.contacts = layout, None
+        return problem
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
@@ -78,7 +108,7 @@ class MixedLCP:
     @property
     def is_sparse(self) -> bool:
         """Whether M is stored in compressed rows."""
-        return sp.issparse(self.M)
+        return not isinstance(self.M, np.ndarray)
 
     @cached_property
     def scale(self) -> float:
@@ -88,17 +118,17 @@ class MixedLCP:
     @cached_property
     def free(self) -> NDArray[np.bool_]:
         """Rows that are equations (no bounds)."""
-        return np.isneginf(self.lower) & np.isposinf(self.upper)
+        return np.asarray(np.isneginf(self.lower) & np.isposinf(self.upper))
 
     @cached_property
     def fixed(self) -> NDArray[np.bool_]:
         """Rows whose variable is fixed (l = u)."""
-        return self.lower == self.upper
+        return np.asarray(self.lower == self.upper)
 
     @cached_property
     def M_dense(self) -> Array:
         """M as a contiguous dense array."""
-        return self.M if isinstance(self.M, np.ndarray) else _frozen(self.M.toarray())
+        return self.M if isinstance(self.M, np.ndarray) else frozen(self.M.toarray())
 
     @cached_property
     def M_csr(self) -> sp.csr_array:
@@ -180,31 +210,54 @@ class MCP:
     @cached_property
     def free(self) -> NDArray[np.bool_]:
         """Rows that are equations (no bounds)."""
-        return np.isneginf(self.lower) & np.isposinf(self.upper)
+        return np.asarray(np.isneginf(self.lower) & np.isposinf(self.upper))
 
     @cached_property
     def fixed(self) -> NDArray[np.bool_]:
         """Rows whose variable is fixed (l = u)."""
-        return self.lower == self.upper
+        return np.asarray(self.lower == self.upper)
 
     def with_parameters(self, p: ArrayLike) -> MCP:
         """Return the same problem with other parameters; derivatives are shared, not made again."""
+        _ = self.dense_F, self.jacobian_pattern  # made here once, then part of what the copy takes over
         other = object.__new__(MCP)
         other.__dict__.update(self.__dict__)
         other.p = _parameters(p, self.p.size)
         return other
 
     @cached_property
+    def dense_F(self) -> casadi.Function:
+        """CasADi function (z, p) -> F with every entry stored, also those that are zero."""
+        z, p, F = self._symbols()
+        return self._compiled("F", [z, p], [casadi.densify(F)])
+
+    @cached_property
     def jacobian(self) -> casadi.Function:
         """CasADi function (z, p) -> dF/dz, sparse."""
+        z, p, F = self._symbols()
+        return self._compiled("J", [z, p], [casadi.jacobian(F, z)])
+
+    @cached_property
+    def jacobian_pattern(self) -> sp.csc_array:
+        """The sparsity of dF/dz, as a matrix of ones."""
+        pattern = self.jacobian.sparsity_out(0)
+        indices = np.array(pattern.row(), dtype=np.int32)
+        indptr = np.array(pattern.colind(), dtype=np.int32)
+        return sp.csc_array((np.ones(indices.size), indices, indptr), shape=(self.n, self.n))
+
+    def _symbols(self) -> tuple[casadi.MX, casadi.MX, casadi.MX]:
         z, p = casadi.MX.sym("z", self.n), casadi.MX.sym("p", self.p.size)
-        F = self.F(z, p) if self.F.n_in() == 2 else self.F(z)
-        return casadi.Function("J", [z, p], [casadi.jacobian(F, z)])
+        return z, p, self.F(z, p) if self.F.n_in() == 2 else self.F(z)
+
+    def _compiled(self, name: str, inputs: list[casadi.MX], outputs: list[casadi.MX]) -> casadi.Function:
+        """Return the function, flattened into scalar operations where F is made of them (much faster)."""
+        function = casadi.Function(name, inputs, outputs)
+        return function.expand() if self.F.is_a("SXFunction") else function
 
     def certify(self, z: Array) -> tuple[Array, Array, float]:
         """Return z clipped into its bounds, w = F(z), and the natural residual of that z."""
         z = np.clip(np.asarray(z, dtype=np.float64), self.lower, self.upper)
-        w = self.evaluator().F(z)
+        w = _Buffered(self.dense_F, self.p)(z)
         return z, w, natural_residual(z, w, self.lower, self.upper)
 
     def evaluator(self) -> Evaluator:
@@ -230,85 +283,72 @@ class _Affine:
 
 class _Nonlinear:
     def __init__(self, problem: MCP) -> None:
-        self._inputs = () if problem.F.n_in() == 1 else (problem.p,)
-        self._p = problem.p
-        self._F = problem.F
-        self._J = problem.jacobian
-        pattern = self._J.sparsity_out(0)
-        self._indptr = np.array(pattern.colind(), dtype=np.int32)
-        self._indices = np.array(pattern.row(), dtype=np.int32)
-        self._shape = (problem.n, problem.n)
+        self._F = _Buffered(problem.dense_F, problem.p)
+        self._J = _Buffered(problem.jacobian, problem.p)
+        self._pattern = problem.jacobian_pattern
 
     def F(self, z: Array) -> Array:
-        return np.array(self._F(z, *self._inputs), dtype=np.float64).ravel()
+        return self._F(z)
 
     def J(self, z: Array) -> sp.csc_array:
-        values = np.array(self._J(z, self._p).nonzeros(), dtype=np.float64)
-        return sp.csc_array((values, self._indices, self._indptr), shape=self._shape)
+        # The pattern was checked once; a copy with other values need not be checked again.
+        matrix = object.__new__(sp.csc_array)
+        matrix.__dict__.update(self._pattern.__dict__)
+        matrix.data = self._J(z)
+        return matrix
 
 
-def _frozen(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+class _Buffered:
+    """A CasADi function (z, p) -> values, called through its own buffers: a microsecond instead of thirty."""
+
+    def __init__(self, function: casadi.Function, p: Array) -> None:
+        self._z, self._values = np.empty(function.nnz_in(0)), np.empty(function.nnz_out(0))
+        # Buffer and trigger keep bare addresses: what they point to must live as long as they do.
+        self._buffer, self._run = function.buffer()
+        self._p = np.array(p)
+        for index, argument in enumerate((self._z, self._p)):
+            if argument.size:
+                self._buffer.set_arg(index, argument.data)
+        if self._values.size:
+            self._buffer.set_res(0, self._values.data)
+
+    def __call__(self, z: Array) -> Array:
+        self._z[:] = z
+        self._run()
+        return self._values.copy()
 
 
-def _first_bad(array: Array) -> str:
-    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    return f"entry {index[0] if len(index) == 1 else index} is {array[index]}"
-
-
-def _numbers(name: str, value: Any) -> Array:
-    try:
-        array = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError) as error:
-        raise ProblemError(f"{name}: cannot be read as an array of real numbers ({error})") from None
-    return array
-
-
-def _vector(name: str, value: ArrayLike) -> Array:
-    vector = _numbers(name, value)
-    if vector.ndim != 1:
-        raise ProblemError(f"{name}: shape {vector.shape}, expected a vector")
-    if not np.isfinite(vector).all():
-        raise ProblemError(f"{name}: {_first_bad(vector)}; every entry must be finite")
-    return _frozen(vector)
-
-
-def _matrix(M: Any, n: int) -> Array | sp.csr_array:
-    if sp.issparse(M):
-        matrix = sp.csr_array(M, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        values = matrix.data
-    else:
-        matrix = _numbers("M", M)
-        if n == 0 and matrix.size == 0:
-            matrix = matrix.reshape(0, 0)
-        values = matrix
-    if matrix.shape != (n, n):
-        raise ProblemError(f"M: shape {matrix.shape}, expected ({n}, {n}) because q has {n} entries")
-    if not np.isfinite(values).all():
-        raise ProblemError(f"M: {_first_bad(matrix.toarray() if sp.issparse(matrix) else values)}; every entry must be finite")
-    _frozen(values)
+def _square(M: Any, n: int) -> Array | sp.csr_array:
+    matrix: Array | sp.csr_array = real_matrix("M", M, (n, n), f"because q has {n} entries")
     return matrix
 
 
 def _bounds(lower: ArrayLike, upper: ArrayLike, n: int) -> tuple[Array, Array]:
     bounds = []
     for name, value in (("lower", lower), ("upper", upper)):
-        array = _numbers(name, value)
+        array = real_array(name, value)
         if array.ndim == 0:
             array = np.full(n, array)
         if array.shape != (n,):
             raise ProblemError(f"{name}: shape {array.shape}, expected ({n},) or a scalar")
         if np.isnan(array).any():
             raise ProblemError(f"{name}: entry {int(np.argmax(np.isnan(array)))} is nan")
-        bounds.append(_frozen(array))
+        bounds.append(frozen(array))
     low, high = bounds
     bad = (low > high) | (low == np.inf) | (high == -np.inf)
     if bad.any():
         i = int(np.argmax(bad))
-        raise ProblemError(f"bounds: lower[{i}] = {low[i]} and upper[{i}] = {high[i]} leave no value for z[{i}]")
+        raise ProblemError(
+            f"bounds: lower[{i}] = {low[i]} and upper[{i}] = {high[i]} leave no value for z[{i}]"
+        )
     return low, high
+
+
+def _stacked_bound(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    try:
+        return np.broadcast_to(real_array(name, value), shape)
+    except ValueError:
+        raise ProblemError(f"{name}: shape {np.shape(value)} does not broadcast to {shape}") from None
 
 
 def _checked_layout(layout: Layout | None, n: int) -> Layout:
@@ -323,16 +363,19 @@ def _function_sizes(F: Any) -> tuple[int, int]:
     if not isinstance(F, casadi.Function):
         raise ProblemError(f"F: expected a casadi.Function, got {type(F).__name__}")
     if F.n_in() not in (1, 2) or F.n_out() != 1:
-        raise ProblemError(f"F: {F.n_in()} inputs and {F.n_out()} outputs; expected z -> F(z) or (z, p) -> F(z, p)")
+        raise ProblemError(
+            f"F: {F.n_in()} inputs and {F.n_out()} outputs; expected z -> F(z) or (z, p) -> F(z, p)"
+        )
     n = F.size1_in(0)
     if F.size_in(0) != (n, 1) or F.size_out(0) != (n, 1):
         raise ProblemError(f"F: z has shape {F.size_in(0)} and F(z) {F.size_out(0)}; both must be (n, 1)")
+    if F.n_in() == 2 and F.size2_in(1) > 1:
+        raise ProblemError(f"F: p has shape {F.size_in(1)}; it must be a column vector")
     return n, F.numel_in(1) if F.n_in() == 2 else 0
 
 
 def _parameters(p: ArrayLike | None, n_p: int) -> Array:
-    values = np.zeros(0) if p is None else np.atleast_1d(_numbers("p", p))
-    values = _vector("p", values)
+    values = real_vector("p", np.zeros(0) if p is None else np.atleast_1d(real_array("p", p)))
     if values.size != n_p:
         raise ProblemError(f"p: {values.size} values, but F takes {n_p} parameters")
     return values

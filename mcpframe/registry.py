@@ -5,6 +5,7 @@ Built-in plugins use the same entry-point groups as a stranger's package.
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -14,6 +15,9 @@ from mcpframe.exceptions import OptionError, PluginError, nearest
 from mcpframe.plugin import AbstractFormulation, AbstractPlugin, AbstractSolver, build_plugin
 
 Plugin = TypeVar("Plugin", bound=AbstractPlugin)
+
+REMEMBERED = 1000
+"""How many plugins with their options are kept for the next call."""
 
 
 class Registry(Generic[Plugin]):
@@ -25,12 +29,12 @@ class Registry(Generic[Plugin]):
         kind: the word for one plugin in messages.
     """
 
-    def __init__(self, group: str, base: type[Plugin], kind: str) -> None:
+    def __init__(self, group: str, base: type[Any], kind: str) -> None:
         self.group, self.base, self.kind = group, base, kind
         self._registered: dict[str, type[Plugin]] = {}
         self._loaded: dict[str, type[Plugin]] = {}
         self._instances: dict[Any, Plugin] = {}
-        self._found: dict[str, EntryPoint] | None = None
+        self._found: dict[str, list[EntryPoint]] | None = None
         self._lock = threading.RLock()
 
     def names(self) -> list[str]:
@@ -48,8 +52,8 @@ class Registry(Generic[Plugin]):
             owner = self._entry_points().get(cls.name)
             if owner is not None:
                 raise PluginError(
-                    f"{self.kind} {cls.name!r} of {cls.__module__}.{cls.__qualname__} has the name of the one "
-                    f"installed by {_owner(owner)}; give it another name"
+                    f"{self.kind} {cls.name!r} of {cls.__module__}.{cls.__qualname__} has the name of one "
+                    f"installed by {_owners(owner)}; give it another name"
                 )
             self._registered[cls.name] = cls
             self._instances.clear()
@@ -59,21 +63,26 @@ class Registry(Generic[Plugin]):
         """Return the class behind a name.
 
         Raises:
-            PluginError: the name is unknown (the message lists the known ones), or the class cannot be loaded.
+            PluginError: the name is unknown (the message lists the known ones and what those that cannot
+                run here need), two packages claim it, or its class cannot be loaded.
         """
         cls = self._registered.get(name) or self._loaded.get(name)
         if cls is not None:
             return cls
-        point = self._entry_points().get(name)
-        if point is None:
-            known = ", ".join(self.names()) or "none installed"
-            raise PluginError(
-                f"unknown {self.kind} {name!r};{nearest(name, self.names())} known: {known}. "
-                f"Others come with packages that declare the entry-point group {self.group!r}."
-            )
+        points = self._entry_points().get(name)
+        if points is None:
+            raise PluginError(self._unknown(name))
         with self._lock:
-            self._loaded[name] = self._load(point)
+            self._loaded[name] = self._load(points)
         return self._loaded[name]
+
+    def _unknown(self, name: str) -> str:
+        known = [f"{other} ({reason})" if reason else other for other, reason in self.available().items()]
+        return (
+            f"unknown {self.kind} {name!r};{nearest(name, self.names())} "
+            f"known: {', '.join(known) or 'none installed'}. "
+            f"Others come with packages that declare the entry-point group {self.group!r}"
+        )
 
     def create(self, name: str, options: Mapping[str, Any]) -> Plugin:
         """Return the plugin of that name with these options; equal calls share one (immutable) value."""
@@ -90,6 +99,8 @@ class Registry(Generic[Plugin]):
             raise PluginError(f"{self.kind} {name!r} cannot run here: it {reason}")
         plugin = build_plugin(cls, options)
         if key is not None:
+            if len(self._instances) >= REMEMBERED:
+                self._instances.clear()
             self._instances[key] = plugin
         return plugin
 
@@ -110,52 +121,59 @@ class Registry(Generic[Plugin]):
         options = dict(table)
         name = options.pop("name", None)
         if not isinstance(name, str):
-            raise OptionError(f"{self.kind}: the table needs name = \"...\", one of {', '.join(self.names())}")
+            names = ", ".join(self.names())
+            raise OptionError(f'{self.kind}: the table needs name = "...", one of {names}')
         return self.create(name, options)
 
-    def _entry_points(self) -> dict[str, EntryPoint]:
+    def _entry_points(self) -> dict[str, list[EntryPoint]]:
+        """Return the entry points by name; more than one behind a name is a conflict."""
         with self._lock:
             if self._found is None:
-                self._found = self._discover()
+                self._found = {}
+                for point in entry_points(group=self.group):
+                    self._found.setdefault(point.name, []).append(point)
             return self._found
 
-    def _discover(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
-        for point in entry_points(group=self.group):
-            other = found.setdefault(point.name, point)
-            if other.value != point.value or _owner(other) != _owner(point):
-                raise PluginError(
-                    f"{self.kind} {point.name!r} is claimed by {_owner(other)} ({other.value}) "
-                    f"and by {_owner(point)} ({point.value}); uninstall one of them"
-                )
-        return found
-
-    def _load(self, point: EntryPoint) -> type[Plugin]:
+    def _load(self, points: list[EntryPoint]) -> type[Plugin]:
+        point = points[0]
+        if len(points) > 1:
+            raise PluginError(
+                f"{self.kind} {point.name!r} is claimed by {_owners(points)}; uninstall all but one of them"
+            )
         try:
             cls = point.load()
         except Exception as error:
             raise PluginError(
-                f"{self.kind} {point.name!r} of {_owner(point)} cannot be loaded from {point.value}: {error}"
+                f"{self.kind} {point.name!r} of {_owners(points)} cannot be loaded: "
+                f"{type(error).__name__}: {error}"
             ) from error
-        self._check(cls, f"{point.value} of {_owner(point)}")
+        self._check(cls, _owners(points))
         if cls.name != point.name:
-            raise PluginError(f"{point.value} of {_owner(point)} is called {cls.name!r}, not {point.name!r}")
+            raise PluginError(f"{_owners(points)} is called {cls.name!r}, not {point.name!r}")
         loaded: type[Plugin] = cls
         return loaded
 
     def _check(self, cls: Any, where: str) -> None:
         if not (isinstance(cls, type) and issubclass(cls, self.base)):
             raise PluginError(f"{where} is not a {self.kind}: it must extend {self.base.__name__}")
-        if not isinstance(getattr(cls, "name", None), str) or not cls.name:
+        if inspect.isabstract(cls):
+            missing = ", ".join(sorted(getattr(cls, "__abstractmethods__", ())))
+            raise PluginError(f"{where} is not a {self.kind} yet: it must implement {missing}")
+        name = getattr(cls, "name", None)
+        if not isinstance(name, str) or not name:
             raise PluginError(f"{where} has no name: set the class variable 'name'")
 
 
-def _owner(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unnamed package"
+def _owners(points: list[EntryPoint]) -> str:
+    """Return who declares the entry points: ``package (module:Class) and package (module:Class)``."""
+    names = [point.dist.name if point.dist is not None else "an unnamed package" for point in points]
+    return " and ".join(f"{name} ({point.value})" for name, point in zip(names, points, strict=True))
 
 
 SOLVERS: Registry[AbstractSolver] = Registry("mcpframe.solvers", AbstractSolver, "solver")
-FORMULATIONS: Registry[AbstractFormulation] = Registry("mcpframe.formulations", AbstractFormulation, "formulation")
+FORMULATIONS: Registry[AbstractFormulation] = Registry(
+    "mcpframe.formulations", AbstractFormulation, "formulation"
+)
 
 
 def available_solvers() -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""The natural residual: the one figure of merit, computed here and nowhere else [SPEC 1].
+"""The natural residual: the one figure of merit, computed here and nowhere else.
 
-    r(z) = || z - clip(z - w, l, u) ||_inf,    w = M z + q  (or F(z))
+With w = M z + q, or w = F(z),
+    r(z) = || z - clip(z - w, l, u) ||_inf.
 """
 
 from __future__ import annotations

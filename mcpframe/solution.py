@@ -19,8 +19,8 @@ class Status(Enum):
     """How a solve ended; the value says what the user can do about it."""
 
     SOLVED = "The natural residual meets the tolerance."
-    INACCURATE = "The solver claimed success, but the residual exceeds the tolerance: try 'auto', or loosen tol."
-    RAY = "Pivoting ended on a secondary ray: there may be no solution, or M lies outside the method's class; try 'auto'."
+    INACCURATE = "The solver claimed success, but the residual is too large: try 'auto', or loosen tol."
+    RAY = "Pivoting ended on a ray: there may be no solution, or M is outside the method's class; try 'auto'."
     INFEASIBLE = "No z within the bounds gives w the signs it needs: check the data."
     ITERATION_LIMIT = "The iteration limit was reached: raise it, give a warm start, or try 'auto'."
     TIME_LIMIT = "The time limit was reached: raise it, or give a warm start."

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Real
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mcpframe.arrays import index_array, real_array
 from mcpframe.exceptions import NotSolvedError, OptionError, ProblemError
 from mcpframe.infeasibility import proves_infeasible
 from mcpframe.plugin import AbstractSolver, Request
@@ -52,9 +54,9 @@ def solve(
     request = make_request(problem, z0, basis, tol, time_limit)
     reason = chosen.why_unsupported(problem)
     if reason:
-        claim, seconds, error = _unsupported(problem, reason), 0.0, None
+        claim, seconds, error = unsupported(problem, reason), 0.0, None
     else:
-        claim, seconds, error = _timed(chosen, problem, request)
+        claim, seconds, error = run_solver(chosen, problem, request)
     solution = certify(problem, claim, request.tol, chosen.name, seconds)
     if throw and not solution.ok:
         raise NotSolvedError(solution) from error
@@ -66,7 +68,8 @@ def resolve_solver(solver: SolverLike, options: Mapping[str, Any]) -> AbstractSo
     if isinstance(solver, str):
         return SOLVERS.create(solver, options)
     if options:
-        raise OptionError(f"options {sorted(options)} go with a solver's name; here they belong into the solver itself")
+        names = ", ".join(sorted(options))
+        raise OptionError(f"{names}: options go with a solver's name; here they belong to the solver itself")
     if isinstance(solver, AbstractSolver):
         return solver
     return SOLVERS.from_table(solver)
@@ -76,12 +79,13 @@ def make_request(
     problem: Any, z0: ArrayLike | None, basis: ArrayLike | None, tol: float, time_limit: float
 ) -> Request:
     """Check what a user asks of a solve and put it into the solver's terms."""
-    if not (isinstance(tol, (int, float)) and 0.0 < tol < math.inf):
+    if not (_is_number(tol) and 0.0 < tol < math.inf):
         raise OptionError(f"tol = {tol!r}: must be a positive number")
-    if not (isinstance(time_limit, (int, float)) and time_limit > 0.0):
+    if not (_is_number(time_limit) and time_limit > 0.0):
         raise OptionError(f"time_limit = {time_limit!r}: must be a positive number of seconds")
     if not hasattr(problem, "certify"):
-        raise ProblemError(f"problem: got {type(problem).__name__}; build a MixedLCP(M, q, lower, upper) or an MCP(F)")
+        kind = type(problem).__name__
+        raise ProblemError(f"problem: got {kind}; build a MixedLCP(M, q, lower, upper) or an MCP(F)")
     deadline = perf_counter() + time_limit if time_limit < math.inf else math.inf
     return Request(
         tol=tol * problem.scale,
@@ -89,6 +93,10 @@ def make_request(
         basis=None if basis is None else _start_basis(basis, problem.n),
         deadline=deadline,
     )
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) is float or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def certify(problem: Any, claim: Claim, tol: float, solver: str, seconds: float) -> Solution:
@@ -114,23 +122,35 @@ def certify(problem: Any, claim: Claim, tol: float, solver: str, seconds: float)
         ray=claim.ray,
         farkas=claim.farkas if status is Status.INFEASIBLE else None,
         relaxed_residual=None if claim.relaxed_z is None else _residual(problem, claim.relaxed_z)[2],
-        alternatives=claim.alternatives,
+        alternatives=tuple(_certified_only(problem, claim.alternatives, tol)) if claim.alternatives else (),
         trace=claim.trace,
     )
 
 
 def _judge(problem: Any, claim: Claim, residual: float, tol: float) -> tuple[Status, str]:
     """Return status and message: the residual decides, then the claim."""
-    if residual <= tol:
+    if residual <= tol and math.isfinite(residual):
         return Status.SOLVED, claim.message
     if claim.status is Status.SOLVED or claim.status is Status.INACCURATE:
         if not math.isfinite(residual):
             return Status.NUMERICAL, claim.message or "the solver returned a point that is not finite"
         return Status.INACCURATE, claim.message or f"natural residual {residual:.3g} exceeds {tol:.3g}"
-    if claim.status is Status.INFEASIBLE and claim.farkas is not None:
-        if not (isinstance(problem, MixedLCP) and proves_infeasible(problem, claim.farkas)):
-            return Status.NUMERICAL, "the solver claimed infeasibility with a certificate that does not hold"
+    if claim.status is Status.INFEASIBLE and not _holds(problem, claim.farkas):
+        return Status.NUMERICAL, "the solver claimed infeasibility with a certificate that does not hold"
     return claim.status, claim.message
+
+
+def _holds(problem: Any, farkas: Array | None) -> bool:
+    """Return whether a certificate of infeasibility, where there is one, proves it."""
+    return farkas is None or (isinstance(problem, MixedLCP) and proves_infeasible(problem, farkas))
+
+
+def _certified_only(problem: Any, points: Iterable[Any], tol: float) -> Iterator[Array]:
+    """Yield those points that are solutions by the same standard as the answer itself."""
+    for point in points:
+        z, _, residual = _residual(problem, point)
+        if residual <= tol and math.isfinite(residual):
+            yield z
 
 
 def _residual(problem: Any, z: Any) -> tuple[Array, Array, float]:
@@ -145,12 +165,17 @@ def _residual(problem: Any, z: Any) -> tuple[Array, Array, float]:
     return certified
 
 
-def _timed(solver: AbstractSolver, problem: Any, request: Request) -> tuple[Claim, float, Exception | None]:
+def run_solver(
+    solver: AbstractSolver, problem: Any, request: Request
+) -> tuple[Claim, float, Exception | None]:
     """Run the solver; an exception inside it becomes a NUMERICAL claim that tells it."""
     start = perf_counter()
     try:
         claim = solver._solve(problem, request)
-        return claim, perf_counter() - start, None
+        seconds = perf_counter() - start
+        if not (isinstance(claim, Claim) and isinstance(claim.status, Status)):
+            raise TypeError(f"_solve must return a Claim with a Status, not {claim!r}")
+        return claim, seconds, None
     except Exception as error:
         return _crashed(problem, error), perf_counter() - start, error
 
@@ -159,12 +184,13 @@ def _crashed(problem: Any, error: Exception) -> Claim:
     return Claim(np.full(problem.n, np.nan), Status.NUMERICAL, message=f"{type(error).__name__}: {error}")
 
 
-def _unsupported(problem: Any, reason: str) -> Claim:
+def unsupported(problem: Any, reason: str) -> Claim:
+    """Return the claim of a solver that does not take a problem."""
     return Claim(np.full(problem.n, np.nan), Status.UNSUPPORTED, message=reason)
 
 
 def _start_point(z0: ArrayLike, n: int) -> Array:
-    point = np.array(z0, dtype=np.float64)
+    point = real_array("z0", z0)
     if point.shape != (n,):
         raise ProblemError(f"z0: shape {point.shape}, expected ({n},)")
     if not np.isfinite(point).all():
@@ -173,9 +199,9 @@ def _start_point(z0: ArrayLike, n: int) -> Array:
 
 
 def _start_basis(basis: ArrayLike, n: int) -> NDArray[np.int8]:
-    codes = np.array(basis)
+    codes = index_array("basis", basis)
     if codes.shape != (n,):
         raise ProblemError(f"basis: shape {codes.shape}, expected ({n},)")
-    if codes.dtype.kind not in "iu" or (n and (codes.min() < AT_LOWER or codes.max() > BASIC)):
-        raise ProblemError("basis: codes must be integers: 0 (z at lower), 1 (z at upper) or 2 (in between)")
+    if n and (codes.min() < AT_LOWER or codes.max() > BASIC):
+        raise ProblemError("basis: codes are 0 (z at lower), 1 (z at upper) and 2 (in between)")
     return codes.astype(np.int8)

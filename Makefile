@@ -1,0 +1,53 @@
+# Everything runs in an environment of its own, made on first use.
+PYTHON ?= python3
+VENV   ?= .venv
+EXTRAS ?= dev
+JOBS   ?= 2
+SUITE  ?=
+N      ?= 100000
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+# One thread per linear algebra call: the matrices are small, and timings stay comparable.
+export OPENBLAS_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help install test lint demo bench suite fuzz clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install:  ## make the environment (EXTRAS=dev,peers adds the libraries that bench compares with)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "mcpframe needs Python 3.11 or newer; set PYTHON=... (found: $$($(PYTHON) -V 2>&1))" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@touch $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(MAKE) --no-print-directory install
+
+test: $(STAMP)  ## run all tests (JOBS=2 at a time)
+	$(BIN)/mcpframe list > /dev/null  # compiles the kernels once, before several processes want them
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(STAMP)  ## check style and types: ruff, mypy (strict)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+demo: $(STAMP)  ## compare the solvers on generated contact problems; table and plot in out/
+	$(BIN)/python examples/demo.py
+
+bench: $(STAMP)  ## time every solver, and the peers that are installed, on the same problems
+	$(BIN)/python examples/benchmarks/solvers.py
+
+suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE=DIR
+	@test -n "$(SUITE)" || { echo "say which: make suite SUITE=DIR" >&2; exit 2; }
+	$(BIN)/python examples/suite.py --suite "$(SUITE)"
+
+fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
+	$(BIN)/python examples/fuzz.py --count $(N)
+
+clean:  ## remove caches, compiled kernels and output; the environment stays
+	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './.git/*' -prune -exec rm -rf {} +
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out

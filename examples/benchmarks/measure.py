@@ -1,0 +1,161 @@
+"""Time one solver on many problems: best of a few runs each, then median and minimum over the problems."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from peers import Answer, Drake, Own
+
+import mcpframe as mf
+from mcpframe.generators import contact_system
+
+Contestant = Own | Drake
+Pair = tuple[mf.MixedLCP, mf.MixedLCP]
+
+SUCCESS = 1e-8
+"""Solved means natural residual <= SUCCESS * (1 + |q|_inf), whatever the solver says."""
+RUNS = 5
+"""Runs per problem, of which the fastest counts: the others met the machine's noise."""
+NEIGHBOUR = 1e-3
+"""Relative change of the contact map and velocity from a problem to its neighbour, about one step of 1 ms."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One solver on one family and size, in seconds over the problems; times are of the solver itself.
+
+    Attributes:
+        mode: ``cold``, ``same`` (warm, from its own solution), ``neighbour`` (warm, from a neighbour's).
+        false_claims: answers called a solution by the solver that the certificate refuses.
+        wall_median: with the way through Python.
+    """
+
+    solver: str
+    peer: bool
+    family: str
+    n: int
+    mode: str
+    tried: int
+    solved: int
+    false_claims: int
+    median: float
+    minimum: float
+    wall_median: float
+    worst_residual: float
+    iterations: float
+
+
+def problems(family: str, n_u: int, count: int) -> tuple[list[Pair], float]:
+    """Return pairs (problem, neighbour), and the median time to build one problem from its system."""
+    pairs, built = [], []
+    for seed in range(count):
+        system = contact_system(n_u, family, seed=seed)
+        clock = perf_counter()
+        problem = system.problem()
+        built.append(perf_counter() - clock)
+        pairs.append((problem, system.later(NEIGHBOUR, seed).problem()))
+    return pairs, median(built)
+
+
+def measure(
+    contestant: Contestant, family: str, pairs: Sequence[Pair], mode: str, budget: float
+) -> Cell | None:
+    """Return the figures of a solver on these problems; None where it does not take them.
+
+    Args:
+        mode: see `Cell`.
+        budget: seconds after which no further problem is begun.
+    """
+    if not contestant.takes(pairs[0][0]):
+        return None
+    if mode == "cold":
+        contestant.prepare(pairs[0][0])()  # loads and compiles what this size needs, outside every clock
+    answers: list[tuple[Answer, float]] = []
+    end = perf_counter() + budget
+    for pair in pairs:
+        answer = _timed(contestant, pair, mode, budget / len(pairs))
+        target = pair[1] if mode == "neighbour" else pair[0]
+        answers.append((answer, target.certify(answer.z)[2] / target.scale))
+        if perf_counter() > end:
+            break
+    return _cell(contestant, family, pairs[0][0].n, mode, answers)
+
+
+def _timed(contestant: Contestant, pair: Pair, mode: str, budget: float) -> Answer:
+    """Return the fastest of a few runs; every run of a cold solve begins with a fresh problem and solver."""
+    problem, neighbour = pair
+    target, previous = {
+        "cold": (problem, None),
+        "same": (problem, problem),
+        "neighbour": (neighbour, problem),
+    }[mode]
+    end, best = perf_counter() + budget, None
+    for _ in range(RUNS):
+        answer = contestant.prepare(target, previous)()
+        best = answer if best is None or answer.seconds < best.seconds else best
+        if perf_counter() > end:
+            break
+    assert best is not None
+    return best
+
+
+def _cell(
+    contestant: Contestant, family: str, n: int, mode: str, answers: Sequence[tuple[Answer, float]]
+) -> Cell:
+    solved = [residual <= SUCCESS for _, residual in answers]
+    return Cell(
+        solver=contestant.name,
+        peer=contestant.is_peer,
+        family=family,
+        n=n,
+        mode=mode,
+        tried=len(answers),
+        solved=sum(solved),
+        false_claims=sum(answer.claimed and not ok for (answer, _), ok in zip(answers, solved, strict=True)),
+        median=median(answer.seconds for answer, _ in answers),
+        minimum=min(answer.seconds for answer, _ in answers),
+        wall_median=median(answer.wall for answer, _ in answers),
+        worst_residual=max(residual for _, residual in answers),
+        iterations=median(answer.iterations for answer, _ in answers),
+    )
+
+
+def header() -> dict[str, str]:
+    """Return what the figures depend on: machine, commit, versions."""
+    facts = {"machine": f"{_cpu()}, {platform.system()} {platform.machine()}", "commit": _commit()}
+    facts["python"] = platform.python_version()
+    for package in ("mcpframe", "numpy", "scipy", "numba", "casadi", "cvxpy", "drake"):
+        try:
+            facts[package] = version(package)
+        except PackageNotFoundError:
+            facts[package] = "not installed"
+    return facts
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if "model name" in line
+        ]
+        if names:
+            return f"{len(names)} x {names[0]}"
+    return platform.processor() or "unknown processor"
+
+
+def _commit() -> str:
+    here = Path(__file__).parent
+    try:
+        run = subprocess.run(
+            ["git", "describe", "--always", "--dirty"], cwd=here, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "not a git checkout"
+    return run.stdout.strip()

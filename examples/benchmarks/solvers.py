@@ -1,0 +1,163 @@
+"""Benchmark of the solvers on generated contact LCPs, with the peers that are installed, in one run.
+
+    python examples/benchmarks/solvers.py [--quick] [--sizes 24,48] [--solvers lemke,auto] [--families full]
+
+Prints, per family, success at 1e-8 and the median time of a cold solve by solver and size; warm solves of the
+same and of a neighbouring problem; ratios to the peers; the overhead of `mcpframe.solve` over the kernel; the
+throughput of `solve_many`. Writes all figures to out/bench/solvers.json and a plot to out/bench/solvers.png.
+One thread. Every answer, also a peer's, goes through the same certificate.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+from measure import Cell, Contestant, header, measure, problems
+from peers import Own, peers
+from plot import plot
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
+
+import mcpframe as mf
+from mcpframe.generators import FAMILIES, contact_lcp
+
+SIZES = (24, 48, 96, 192, 384)
+ROWS_PER_CONTACT = 6
+"""n_f + 2 with four friction directions."""
+MODES = ("cold", "same", "neighbour")
+TIME_LIMIT = 20.0
+"""Seconds for one solve."""
+PIVOTING_PEER = "drake unrevised Lemke"
+OUT = Path("out/bench")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark."""
+    options = parse(arguments)
+    console = Console(width=max(Console().width, 120))
+    facts = header()
+    console.print("[bold]Solvers on contact LCPs[/bold]  " + ", ".join(f"{k} {v}" for k, v in facts.items()))
+    contestants = [Own(name, TIME_LIMIT) for name in options.solvers] + ([] if options.no_peers else peers())
+    cells, built = run(contestants, options, console)
+    report(console, Cells(cells), built)
+    extra = {"overhead": overhead(console), "throughput": throughput(console, options)}
+    write(Path(options.out), facts, cells, built, extra)
+    plot(cells, Path(options.out) / "solvers.png")
+    console.print(f"figures in {options.out}/solvers.json, plot in {options.out}/solvers.png")
+    return 0
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = [name for name, reason in mf.available_solvers().items() if not reason]
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="sizes n of z, multiples of 6")
+    parser.add_argument("--solvers", default=",".join(known), help="solvers of mcpframe")
+    parser.add_argument("--families", default=",".join(FAMILIES), help="families of problems")
+    parser.add_argument("--repeats", type=int, default=50, help="problems per family and size, at most")
+    parser.add_argument("--budget", type=float, default=3.0, help="seconds per solver, family, size and mode")
+    parser.add_argument("--quick", action="store_true", help="sizes up to 96, a few problems each")
+    parser.add_argument("--no-peers", action="store_true", help="leave the peers out")
+    parser.add_argument("--out", default=str(OUT), help="folder for the results")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.sizes, options.repeats, options.budget = "24,48,96", min(options.repeats, 10), 0.3
+    options.sizes = [int(size) for size in options.sizes.split(",")]
+    options.solvers = [name for name in options.solvers.split(",") if name]
+    options.families = options.families.split(",")
+    return options
+
+
+def run(
+    contestants: Sequence[Contestant], options: argparse.Namespace, console: Console
+) -> tuple[list[Cell], dict[str, list[float]]]:
+    """Return the figures of every contestant, and per family and size the time to build a problem."""
+    cells: list[Cell] = []
+    built: dict[str, list[float]] = {family: [] for family in options.families}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        total = len(options.families) * len(options.sizes) * len(contestants) * len(MODES)
+        task = progress.add_task("", total=total)
+        for family in options.families:
+            for n in options.sizes:
+                pairs, seconds = problems(family, n // ROWS_PER_CONTACT, options.repeats)
+                built[family].append(seconds)
+                for contestant in contestants:
+                    for mode in MODES:
+                        progress.update(task, description=f"{contestant.name}, {family} {n} {mode}")
+                        cell = measure(contestant, family, pairs, mode, options.budget)
+                        cells += [] if cell is None else [cell]
+                        progress.advance(task)
+    return cells, built
+
+
+def report(console: Console, cells: Cells, built: dict[str, list[float]]) -> None:
+    """Print the tables: cold solves per family, warm solves, ratios to the pivoting peer."""
+    for family in cells.families:
+        console.print(cold_table(cells, family, built[family]))
+    console.print(warm_table(cells))
+    if PIVOTING_PEER in cells.solvers:
+        console.print(ratio_table(cells, PIVOTING_PEER))
+
+
+def overhead(console: Console, solver: str = "lemke", runs: int = 2000) -> float:
+    """Return and print the time that `mcpframe.solve` adds to the solver, at size 24."""
+    problem = contact_lcp(24 // ROWS_PER_CONTACT)
+    added = []
+    for _ in range(runs):
+        clock = perf_counter()
+        solution = mf.solve(problem, solver)
+        added.append(perf_counter() - clock - solution.seconds)
+    seconds = median(added)
+    console.print(f"mcpframe.solve adds {seconds_text(seconds)} to {solver} at n = 24 (median of {runs})")
+    return seconds
+
+
+def throughput(console: Console, options: argparse.Namespace) -> list[dict[str, float | int]]:
+    """Return and print problems per second of `solve_many` with one and two workers."""
+    rows: list[dict[str, float | int]] = []
+    for n in [size for size in options.sizes if size <= 96]:
+        batch = [contact_lcp(n // ROWS_PER_CONTACT, seed=seed) for seed in range(200)] * 5
+        for workers in (1, 2):
+            clock = perf_counter()
+            solutions = mf.solve_many(batch, "lemke", workers=workers)
+            rate = len(batch) / (perf_counter() - clock)
+            solved = sum(solution.ok for solution in solutions)
+            rows.append(
+                {"n": n, "workers": workers, "per_second": rate, "solved": solved, "tried": len(batch)}
+            )
+            console.print(
+                f"solve_many, n = {n}, {workers} worker(s): {rate:,.0f} problems/s, {solved}/{len(batch)}"
+            )
+    return rows
+
+
+def write(
+    out: Path,
+    facts: dict[str, str],
+    cells: Sequence[Cell],
+    built: dict[str, list[float]],
+    extra: dict[str, object],
+) -> None:
+    """Write all figures, times in seconds."""
+    out.mkdir(parents=True, exist_ok=True)
+    record = {"header": facts, "cells": [asdict(cell) for cell in cells], "build": built, **extra}
+    (out / "solvers.json").write_text(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

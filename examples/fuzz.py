@@ -1,0 +1,293 @@
+"""Fuzz: random small problems through every solver, every answer checked by an independent certificate.
+
+    python examples/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere]
+
+Case k of a seed is always the same problem (see fuzz_cases.py): degenerate, infeasible, singular, without
+rows, with fixed variables, free rows, absurd scales, random warm starts; and misuse, which must end in an
+error of mcpframe. It is a breach when a solver
+  crashes (an exception inside it, also a warning), or is over its time limit,
+  has an answer certified as SOLVED that the certificate here, in extended precision, refuses,
+  says INFEASIBLE where a solution exists by construction or another solver (`enum`, above all) has one,
+  gives other bits when asked again,
+or when misuse ends in anything but an error of mcpframe. Solvers on cvxpy take many milliseconds per problem
+and get one case in fifty; --everywhere gives them all. Exit status 1 on a breach; cases go to out/fuzz.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import faulthandler
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import BrokenExecutor, Future, as_completed
+from concurrent.futures import ProcessPoolExecutor as Pool
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fuzz_cases import Case, make_case, misuse
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import mcpframe as mf
+
+TOL = 1e-9
+TIME_LIMIT = 2.0
+"""Seconds that a solver may take for one case."""
+GRACE = 1.0
+"""Seconds over it that are forgiven: a solver looks at the clock between its steps."""
+CHUNK = 250
+"""Cases that a process takes at a time."""
+HANG = 600.0
+"""Seconds for one chunk, after which its process ends with a traceback of where it hangs."""
+SHARE = {"qp": 50}
+"""Solvers that get one case in so many."""
+AGAIN = 20
+"""One case in so many is solved twice, to compare bits."""
+MISUSE = 50
+"""One case in so many also tries a misuse."""
+PRINTED = 20
+"""Breaches printed per solver."""
+ROUNDING = 8 * np.finfo(np.float64).eps
+"""Per row and term: what adding up M z + q in another order may change."""
+
+
+@dataclass
+class Record:
+    """What is kept of one solver."""
+
+    tried: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    overruled: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0
+    slowest_case: int = -1
+
+    def add(self, other: Record) -> None:
+        """Count what another process found."""
+        self.tried += other.tried
+        self.statuses += other.statuses
+        self.overruled += other.overruled
+        self.seconds += other.seconds
+        if other.slowest > self.slowest:
+            self.slowest, self.slowest_case = other.slowest, other.slowest_case
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Something that must not happen."""
+
+    case: int
+    solver: str
+    what: str
+
+
+def fuzz(
+    cases: Sequence[int],
+    solvers: Sequence[str],
+    *,
+    seed: int = 0,
+    share: dict[str, int] = SHARE,
+) -> tuple[dict[str, Record], list[Breach]]:
+    """Run the cases and return what happened.
+
+    Args:
+        cases: numbers of the cases.
+        solvers: names.
+        share: solvers that get only one case in so many.
+    """
+    records = {name: Record() for name in solvers}
+    breaches: list[Breach] = []
+    for index in cases:
+        case = make_case(index, seed)
+        solutions: dict[str, mf.Solution] = {}
+        for name in solvers:
+            if index % share.get(name, 1) == 0:
+                solution, found = attempt(case, name)
+                note(records[name], solution, index)
+                solutions[name] = solution
+                breaches += found
+        breaches += false_infeasibility(case, solutions)
+        if index % MISUSE == 0:
+            breaches += misused(index, seed)
+    return records, breaches
+
+
+def attempt(case: Case, name: str) -> tuple[mf.Solution, list[Breach]]:
+    """Solve a case with one solver and return what is wrong with the answer by itself."""
+    solution, error = solve(case, name)
+    wrong = []
+    if error is not None:
+        wrong.append(f"crashed: {type(error).__name__}: {error}")
+    if solution.seconds > TIME_LIMIT + GRACE:
+        wrong.append(f"took {solution.seconds:.1f} s")
+    if solution.ok and not certified(case.problem, solution.z):
+        wrong.append(f"SOLVED is refused by the independent certificate (residual {solution.residual:.2e})")
+    if case.index % AGAIN == 0 and solution.seconds < TIME_LIMIT:
+        again, _ = solve(case, name)
+        if again.z.tobytes() != solution.z.tobytes():
+            wrong.append("another run gave other bits")
+    return solution, [Breach(case.index, name, f"{what} [{case.kind}]") for what in wrong]
+
+
+def solve(case: Case, name: str) -> tuple[mf.Solution, BaseException | None]:
+    """Return the answer and the exception inside the solver that the framework has caught, if any."""
+    try:
+        answer = mf.solve(case.problem, name, tol=TOL, time_limit=TIME_LIMIT, throw=True, **case.start)
+        return answer, None
+    except mf.NotSolvedError as error:
+        return error.solution, error.__cause__
+
+
+def certified(problem: mf.MixedLCP, z: np.ndarray) -> bool:
+    """Return whether z is a solution, recomputed in extended precision with plain numpy."""
+    M, q = problem.M_dense.astype(np.longdouble), problem.q.astype(np.longdouble)
+    if not np.isfinite(z).all() or (z < problem.lower).any() or (z > problem.upper).any():
+        return False
+    w = M @ z + q
+    residual = np.abs(np.minimum(np.maximum(w, z - problem.upper), z - problem.lower))
+    rounding = ROUNDING * (problem.n + 1) * (np.abs(M) @ np.abs(z) + np.abs(q))
+    return bool((residual <= TOL * problem.scale + rounding).all())
+
+
+def false_infeasibility(case: Case, solutions: dict[str, mf.Solution]) -> list[Breach]:
+    """Return the solvers that deny a solution that exists by construction, or that another has found."""
+    found = "construction" if case.solvable else next((n for n, s in solutions.items() if s.ok), "")
+    return [
+        Breach(case.index, name, f"INFEASIBLE, but there is a solution by {found} [{case.kind}]")
+        for name, solution in solutions.items()
+        if found and solution.status is mf.Status.INFEASIBLE
+    ]
+
+
+def misused(index: int, seed: int) -> list[Breach]:
+    """Return a breach unless a misuse ends in an error of mcpframe."""
+    call = misuse(np.random.default_rng([seed, index, 1]))
+    try:
+        call()
+    except mf.McpframeError:
+        return []
+    except Exception as error:
+        return [Breach(index, "misuse", f"{type(error).__name__}: {error}")]
+    return [Breach(index, "misuse", "accepted")]
+
+
+def note(record: Record, solution: mf.Solution, index: int) -> None:
+    """Count an answer."""
+    record.tried += 1
+    record.statuses[solution.status.name] += 1
+    record.overruled += solution.claimed is mf.Status.SOLVED and not solution.ok
+    record.seconds += solution.seconds
+    if solution.seconds > record.slowest:
+        record.slowest, record.slowest_case = solution.seconds, index
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the fuzz from the command line, in chunks of cases over a few processes."""
+    options = parse(arguments)
+    console = Console(width=max(Console().width, 150))
+    share = {} if options.everywhere else SHARE
+    end = options.first + options.n
+    chunks = [range(k, min(k + CHUNK, end)) for k in range(options.first, end, CHUNK)]
+    records: dict[str, Record] = {name: Record() for name in options.solvers}
+    breaches: list[Breach] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress, Pool(options.jobs) as pool:
+        task = progress.add_task("cases", total=options.n)
+        jobs = {pool.submit(watched, chunk, options.solvers, options.seed, share): chunk for chunk in chunks}
+        for job in as_completed(jobs):
+            found, broken = finished(job, jobs[job])
+            breaches += broken
+            for name, record in found.items():
+                records[name].add(record)
+            progress.advance(task, len(jobs[job]))
+    console.print(table(records))
+    report(console, sorted(breaches, key=lambda breach: breach.case), options.seed, Path(options.out))
+    return 1 if breaches else 0
+
+
+def watched(
+    cases: range, solvers: Sequence[str], seed: int, share: dict[str, int]
+) -> tuple[dict[str, Record], list[Breach]]:
+    """Run one chunk in a process of its own: warnings are errors, and a hang ends it with a traceback."""
+    warnings.simplefilter("error")
+    faulthandler.dump_traceback_later(HANG, exit=True)
+    try:
+        return fuzz(cases, solvers, seed=seed, share=share)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def finished(job: Future[Any], cases: range) -> tuple[dict[str, Record], list[Breach]]:
+    """Return what a chunk found; a process that died is a breach."""
+    try:
+        result: tuple[dict[str, Record], list[Breach]] = job.result()
+        return result
+    except BrokenExecutor:
+        what = f"a process died or hung in cases {cases.start} to {cases.stop - 1}, or next to them"
+        return {}, [Breach(cases.start, "unknown", what)]
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = [name for name, reason in mf.available_solvers().items() if not reason]
+    parser.add_argument("n", nargs="?", type=int, default=100_000, help="number of cases")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--solvers", default=",".join(known))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--everywhere", action="store_true", help="every case through the slow solvers too")
+    parser.add_argument("--out", default="out/fuzz", help="folder for cases that break something")
+    options = parser.parse_args(arguments)
+    options.solvers = options.solvers.split(",")
+    return options
+
+
+def table(records: dict[str, Record]) -> Table:
+    """Return what came out, by solver."""
+    shown = Table(title="answers by solver", title_justify="left")
+    names = [status.name for status in mf.Status]
+    for column in ("solver", "tried", *names, "claims overruled", "mean ms", "slowest s (case)"):
+        shown.add_column(column.replace("_", "\n"), justify="left" if column == "solver" else "right")
+    for solver, record in records.items():
+        counts = [str(record.statuses[name]) for name in names]
+        mean = 1e3 * record.seconds / max(1, record.tried)
+        slowest = f"{record.slowest:.3f} ({record.slowest_case})"
+        shown.add_row(solver, str(record.tried), *counts, str(record.overruled), f"{mean:.3f}", slowest)
+    return shown
+
+
+def report(console: Console, breaches: Sequence[Breach], seed: int, out: Path) -> None:
+    """Save the cases of the breaches and print them, the first few of each solver."""
+    out.mkdir(parents=True, exist_ok=True)
+    printed: Counter[str] = Counter()
+    for breach in breaches:
+        problem = make_case(breach.case, seed).problem
+        data = {name: getattr(problem, name) for name in ("q", "lower", "upper")}
+        np.savez(out / f"seed{seed}_case{breach.case}.npz", M=problem.M_dense, **data)
+        printed[breach.solver] += 1
+        if printed[breach.solver] <= PRINTED:
+            line = f"BREACH case {breach.case}: {breach.solver}: {breach.what}"
+            console.print(line, markup=False, soft_wrap=True)
+    counts = ", ".join(f"{solver} {count}" for solver, count in printed.items())
+    verdict = (
+        f"[red]{len(breaches)} breaches[/red] ({counts}); cases in {out}"
+        if breaches
+        else "[green]no breach[/green]"
+    )
+    console.print(verdict)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,7 @@
+"""``python -m mcpframe``: the command line."""
+
+import sys
+
+from mcpframe.cli import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""Problem files: one problem (npz), a corpus of many (HDF5), frictional contact (FCLIB HDF5)."""

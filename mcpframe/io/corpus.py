@@ -1,0 +1,181 @@
+"""Many problems in one HDF5 file, with layout and provenance: plain h5py reads it without mcpframe.
+
+    /                     attributes: format = "mcpframe-corpus", version = 1
+    /problems/000000      one group per problem, numbered in order of arrival
+        M                 dense [n, n], or M_data, M_indices, M_indptr, M_shape (compressed rows)
+        q, lower, upper   vectors [n]
+        ...               the further fields of `mcpframe.io.records`
+        attributes: kind, name, layout, provenance, labels (the last three are JSON)
+
+A problem is in the file once `append` returns: a writer that is killed later loses none of them.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, overload
+
+import h5py
+import numpy as np
+from numpy.typing import ArrayLike
+
+from mcpframe.exceptions import FileFormatError
+from mcpframe.io.journal import JournaledFile, recover
+from mcpframe.io.records import Record, decode, encode, make_record
+
+FORMAT, VERSION = "mcpframe-corpus", 1
+UNREADABLE = (OSError, KeyError, RuntimeError, ValueError)
+"""What h5py raises on a file that is cut off, damaged, or something else altogether."""
+
+
+class Selection(Sequence[Record]):
+    """Some problems of a corpus, each read when it is asked for."""
+
+    def __init__(self, path: Path, file: h5py.File, keys: list[str]) -> None:
+        self.path = path
+        self._file = file
+        self._keys = keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Selection: ...
+    def __getitem__(self, index: int | slice) -> Record | Selection:
+        if isinstance(index, slice):
+            return Selection(self.path, self._file, self._keys[index])
+        return self._read(self._keys[index])
+
+    def __iter__(self) -> Iterator[Record]:
+        return map(self._read, self._keys)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the problems, in order, read without their arrays."""
+        return [str(self._group(key).attrs.get("name", "")) for key in self._keys]
+
+    def _group(self, key: str) -> Any:
+        try:
+            return self._file["problems"][key]
+        except UNREADABLE as error:
+            raise FileFormatError(f"{self.path}: /problems/{key}: cannot be read ({error})") from None
+
+    def _read(self, key: str) -> Record:
+        where = f"{self.path}: /problems/{key}"
+        group = self._group(key)
+        try:
+            arrays = {name: np.asarray(dataset[()]) for name, dataset in group.items()}
+            texts = {name: str(value) for name, value in group.attrs.items()}
+        except UNREADABLE as error:
+            raise FileFormatError(f"{where}: cannot be read ({error})") from None
+        return decode(arrays, texts, where)
+
+
+class Corpus(Selection):
+    """A corpus file, open until `close` or the end of a ``with`` block.
+
+    Args:
+        path: the file.
+        mode: ``"r"`` to read, ``"a"`` to append (the file is made where there is none).
+
+    >>> with Corpus("problems.h5", "a") as corpus:  # doctest: +SKIP
+    ...     corpus.append(problem, name="two boxes", provenance={"scene": "stack", "step": 12})
+    """
+
+    def __init__(self, path: str | os.PathLike[str], mode: str = "r") -> None:
+        if mode not in ("r", "a"):
+            raise FileFormatError(f"{path}: mode {mode!r} is neither 'r' (read) nor 'a' (append)")
+        path = Path(path)
+        if mode == "r":
+            _check_exists(path)
+            recover(path)
+        self._stream = JournaledFile(path) if mode == "a" else None
+        file = None
+        try:
+            file = h5py.File(path, "r") if self._stream is None else _open_to_append(self._stream)
+            super().__init__(path, file, _checked_keys(file))
+        except UNREADABLE as error:
+            _close(file, self._stream, commit=False)
+            raise FileFormatError(f"{path}: is not a complete corpus file ({error})") from None
+        # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
+        self._finish = weakref.finalize(self, _close, file, self._stream, commit=True)
+
+    def append(
+        self,
+        problem: Any,
+        *,
+        name: str = "",
+        z0: ArrayLike | None = None,
+        provenance: Mapping[str, Any] | None = None,
+        labels: Sequence[str] = (),
+    ) -> int:
+        """Store a problem, finish its writing, and return its index."""
+        if self._stream is None:
+            raise FileFormatError(f"{self.path}: is open for reading; open it with mode 'a' to append")
+        arrays, texts = encode(make_record(problem, name, z0, provenance, labels))
+        key = f"{int(self._keys[-1]) + 1 if self._keys else 0:06d}"
+        try:
+            group = self._file["problems"].create_group(key)
+            for field, array in arrays.items():
+                group.create_dataset(field, data=array)
+            group.attrs.update(texts)
+            self._file.flush()
+            self._stream.commit()
+        except OSError as error:
+            raise FileFormatError(f"{self.path}: cannot be written ({error})") from None
+        self._keys.append(key)
+        return len(self._keys) - 1
+
+    def close(self) -> None:
+        """Close the file."""
+        self._finish()
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _close(file: h5py.File | None, stream: JournaledFile | None, *, commit: bool) -> None:
+    if file is not None:
+        file.close()
+    if stream is not None:
+        if commit:
+            stream.commit()
+        stream.close()
+
+
+def _check_exists(path: Path) -> None:
+    if not path.is_file():
+        raise FileFormatError(f"{path}: no such file")
+
+
+def _open_to_append(stream: JournaledFile) -> h5py.File:
+    if stream.seek(0, os.SEEK_END):
+        return h5py.File(stream, "r+")
+    file = h5py.File(stream, "w")
+    file.attrs.update({"format": FORMAT, "version": VERSION})
+    file.create_group("problems")
+    file.flush()
+    stream.commit()
+    return file
+
+
+def _checked_keys(file: h5py.File) -> list[str]:
+    """Return the groups of the problems in order, or raise ValueError where the file is no corpus."""
+    if file.attrs.get("format") != FORMAT or "problems" not in file:
+        raise ValueError(f"it holds {', '.join(file) or 'nothing'}, and no attribute format = {FORMAT!r}")
+    if file.attrs["version"] > VERSION:
+        raise ValueError(
+            f"its version {file.attrs['version']} is newer than {VERSION}, the newest known here"
+        )
+    return sorted(file["problems"], key=int)

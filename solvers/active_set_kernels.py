@@ -1,0 +1,121 @@
+"""The point of a complementary basis, and the primal-dual active set: exact where the basis is right.
+
+Codes: AT_LOWER z = l, AT_UPPER z = u, BASIC w = 0. With a = BASIC rows, b = the others,
+    M_aa z_a = -(q_a + M_ab z_b).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mcpframe.jit import callee, inline
+from mcpframe.residual import dot, natural_entry
+from mcpframe.solvers.dense_kernels import lu_factor, lu_solve
+from mcpframe.solvers.tableau_kernels import AT_LOWER, AT_UPPER, BASIC
+
+SLACK = 1e-12
+"""A row changes its code only when its sign is wrong by more than this share of the sizes at hand."""
+
+
+@inline
+def rest_point(lower: float, upper: float, code: int) -> float:
+    """Return the bound that a nonbasic variable rests on."""
+    if code == AT_UPPER and upper < np.inf:
+        return upper
+    return lower if lower > -np.inf else (upper if upper < np.inf else 0.0)
+
+
+@callee
+def residual_of(M: Any, q: Any, lower: Any, upper: Any, z: Any, w: Any) -> float:
+    """Write w = M z + q and return the natural residual."""
+    worst = 0.0
+    for i in range(q.shape[0]):
+        w[i] = q[i] + dot(M[i], z)
+        worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
+    return worst
+
+
+@callee
+def basis_point(M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, work: Any) -> bool:
+    """Write the point of a basis, refined once; False where the basis is singular.
+
+    Args:
+        work: workspace (A, R, order, index): A for M_aa [n, n], R two rows [2, n], order and index [n].
+    """
+    A, R, order, index = work
+    n = q.shape[0]
+    k = 0
+    for i in range(n):
+        free = lower[i] == -np.inf and upper[i] == np.inf
+        if lower[i] < upper[i] and (free or codes[i] == BASIC):
+            index[k] = i
+            k += 1
+            z[i] = 0.0
+        else:
+            z[i] = rest_point(lower[i], upper[i], codes[i])
+    for r in range(k):
+        row = M[index[r]]
+        for c in range(k):
+            A[r, c] = row[index[c]]
+    if not lu_factor(A, order, k):
+        return False
+    for _ in range(2):
+        for r in range(k):
+            R[0, r] = -(q[index[r]] + dot(M[index[r]], z))
+        lu_solve(A, order, k, R[0], R[1])
+        for r in range(k):
+            z[index[r]] += R[1, r]
+    return True
+
+
+@inline
+def recode(lower: Any, upper: Any, z: Any, w: Any, codes: Any, size: float) -> int:
+    """Correct the codes whose row has the wrong sign; return how many changed."""
+    changed = 0
+    for i in range(z.shape[0]):
+        if lower[i] == upper[i] or (lower[i] == -np.inf and upper[i] == np.inf):
+            continue
+        old = codes[i]
+        if old == BASIC:
+            if z[i] < lower[i] - SLACK * size:
+                codes[i] = AT_LOWER
+            elif z[i] > upper[i] + SLACK * size:
+                codes[i] = AT_UPPER
+        elif (old == AT_LOWER and w[i] < -SLACK * size) or (old == AT_UPPER and w[i] > SLACK * size):
+            codes[i] = BASIC
+        changed += codes[i] != old
+    return changed
+
+
+@inline
+def clip_into(lower: Any, upper: Any, z: Any) -> None:
+    """Project z onto its bounds."""
+    for i in range(z.shape[0]):
+        z[i] = min(max(z[i], lower[i]), upper[i])
+
+
+@callee
+def active_set(
+    M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, w: Any, work: Any, limit: int
+) -> Any:
+    """Go from basis to basis by correcting all wrong codes at once; return (residual, steps).
+
+    Newton's method on the min-map [Hintermueller, Ito, Kunisch 2002]: a step or two from a neighbour's
+    basis, no guarantee from afar. On return z, w and codes belong to the last basis tried.
+
+    Args:
+        work: workspace (A, R, order, index) of `basis_point`.
+    """
+    size = 0.0
+    for i in range(q.shape[0]):
+        size = max(size, abs(q[i]))
+    for step in range(limit):
+        if not basis_point(M, q, lower, upper, codes, z, work):
+            return np.inf, step + 1
+        residual_of(M, q, lower, upper, z, w)
+        if recode(lower, upper, z, w, codes, size) == 0:
+            clip_into(lower, upper, z)
+            return residual_of(M, q, lower, upper, z, w), step + 1
+    return np.inf, limit

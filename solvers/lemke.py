@@ -1,0 +1,182 @@
+"""Lemke's complementary pivoting for mixed LCPs, with bounds, free rows and warm starts.
+
+Method. A dense dictionary (`tableau_kernels`) is pivoted along Lemke's path (`lemke_kernels`): a covering
+vector d t makes the start feasible, t falls to zero. Bounds are native: a variable may cross from one bound
+to the other without a pivot. Free variables are pivoted in first and their rows set aside; fixed ones never
+enter. Ties are broken lexicographically, so no basis repeats. The path's end gives a basis; its point is
+recomputed from M by LU with refinement whenever the dictionary has drifted, and if the basis does not hold,
+the dictionary is made anew from it and the path goes on. Failing that, other covering vectors, scaled data
+and the largest-pivot rule are tried, in a fixed order.
+
+Warm start. A basis (or the one that z0 suggests) is first tried as it is, then corrected by a few
+primal-dual active-set steps, then taken as the start of a path whose covering vector lifts only what is
+infeasible: the same or a neighbouring problem costs a few pivots.
+
+Matrix class. Finds a solution for every P-matrix, strictly copositive or copositive-plus M (feasible
+problem), and for contact problems whose q lies in the range of the contact map. Elsewhere it may end on a
+ray: status RAY, with the ray's direction in z.
+
+Limits. Dense, n^2 memory, n^2 work per pivot; exponentially many pivots on contrived problems.
+
+References. Lemke 1965; Cottle, Pang, Stone, The Linear Complementarity Problem, 4.4 and 4.9 (lexicographic
+rule); Sargent 1978 and Dirkse, Ferris 1995 (bounds; start from any basis).
+"""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from mcpframe.plugin import AbstractSolver, Request
+from mcpframe.problem import MixedLCP
+from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
+from mcpframe.solvers.free_rows import eliminate_free_rows
+from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, solve_dense
+from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
+from mcpframe.solvers.polish import active_set_polish
+from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
+
+Array = NDArray[np.float64]
+
+MANY_FREE_ROWS = 48
+"""From here on free rows are eliminated by LAPACK or SuperLU before the dictionary is made."""
+_STATUS = {
+    ENDED: (Status.NUMERICAL, "every path ended on a basis that does not hold to the tolerance"),
+    RAY: (Status.RAY, "the path ended on a secondary ray"),
+    PIVOT_LIMIT: (Status.ITERATION_LIMIT, "the pivot limit was reached"),
+    STOPPED: (Status.TIME_LIMIT, "the time limit was reached"),
+    SINGULAR: (Status.NUMERICAL, "the free rows are singular or contradict each other"),
+}
+
+
+@final
+class Lemke(AbstractSolver):
+    """Lemke's pivoting with bounds, free rows, lexicographic rule and warm starts."""
+
+    name = "lemke"
+
+    max_pivots: int = Field(
+        default=0, ge=0, description="pivots of one path; 0 means 10 n + 100, doubled at each retry"
+    )
+    attempts: int = Field(
+        default=7, ge=1, le=50, description="cold paths to try, with other covering vectors and scalings"
+    )
+
+    def _solve(self, problem: MixedLCP, request: Request) -> Claim:
+        if problem.n > MANY_FREE_ROWS and np.count_nonzero(problem.free) > MANY_FREE_ROWS:
+            claim = self._solve_reduced(problem, request)
+            if claim is not None:
+                return claim
+        return self._solve_dense(problem, request)
+
+    def _solve_reduced(self, problem: MixedLCP, request: Request) -> Claim | None:
+        """Eliminate the free rows, solve, come back and sharpen; None where they cannot be eliminated."""
+        reduction = eliminate_free_rows(problem)
+        if reduction is None:
+            return None
+        start = start_codes(problem, request)
+        basis = None if start is None else start[reduction.kept]
+        claim = self._solve_dense(reduction.problem, Request(request.tol, None, basis, request.deadline))
+        z = reduction.point(claim.z)
+        codes = None if claim.basis is None else reduction.codes(claim.basis)
+        if claim.status is not Status.SOLVED:
+            ray = None if claim.ray is None else reduction.direction(claim.ray)
+            return Claim(z, claim.status, claim.iterations, claim.message, codes, ray)
+        polished = active_set_polish(problem, z, basis=codes, max_steps=2, deadline=request.deadline)
+        return Claim(polished.z, Status.SOLVED, claim.iterations, basis=polished.basis)
+
+    def _solve_dense(self, problem: MixedLCP, request: Request) -> Claim:
+        n = problem.n
+        work = _workspace(n)
+        codes = np.zeros((2, n), np.int8)
+        start = start_codes(problem, request)
+        if start is not None:
+            codes[0] = start
+        z, ray = np.empty(n), np.zeros(n)
+        with _Alarm(request.deadline) as stop:
+            residual, ended, pivots = solve_dense(
+                problem.M_dense, problem.q, problem.lower, problem.upper,
+                codes, start is not None, request.tol, self.max_pivots, self.attempts,
+                z, ray, work.T, work.V, work.K, work.R, stop,
+            )  # fmt: skip
+        if residual <= request.tol:
+            return Claim(z, Status.SOLVED, pivots, basis=codes[0])
+        status, message = _STATUS[ended]
+        return Claim(z, status, pivots, message, codes[0], ray if ended == RAY else None)
+
+
+def start_codes(problem: MixedLCP, request: Request) -> NDArray[np.int8] | None:
+    """Return the basis to start from: the one asked for, the one that z0 suggests, or None."""
+    if request.basis is not None:
+        return request.basis
+    if request.z0 is None:
+        return None
+    return suggested_codes(problem, request.z0)
+
+
+def suggested_codes(problem: MixedLCP, z: Array) -> NDArray[np.int8]:
+    """Return for every row what z suggests: at the bound whose distance is below the row's w, or between."""
+    z = np.clip(z, problem.lower, problem.upper)
+    w = problem.M @ z + problem.q
+    codes = np.full(problem.n, BASIC, np.int8)
+    codes[z - problem.lower < w] = AT_LOWER
+    codes[problem.upper - z < -w] = AT_UPPER
+    return codes
+
+
+class _Workspace(threading.local):
+    """The arrays of the last size solved in this thread, so that a sequence of solves allocates once."""
+
+    n: int = -1
+    T: Array
+    V: Array
+    K: NDArray[np.int64]
+    R: Array
+
+
+_work = _Workspace()
+
+
+def _workspace(n: int) -> _Workspace:
+    if _work.n != n:
+        _work.T = _aligned(n, 8 * (n // 8 + 1))
+        _work.V = np.empty((N_FLOAT_ROWS, n + 1))
+        _work.K = np.empty((N_INT_ROWS, 2 * n + 1), np.int64)
+        _work.R = np.empty((N_WORK_ROWS, n))
+        _work.n = n
+    return _work
+
+
+def _aligned(rows: int, columns: int) -> Array:
+    """Return an array whose rows start on cache lines (columns a multiple of 8)."""
+    raw = np.empty(rows * columns + 8)
+    first = (-raw.ctypes.data) % 64 // 8
+    return raw[first : first + rows * columns].reshape(rows, columns)
+
+
+class _Alarm:
+    """Set a flag at the deadline, from another thread, while the kernel runs without the interpreter lock."""
+
+    def __init__(self, deadline: float) -> None:
+        self.flag = np.zeros(1, np.int64)
+        self.timer: threading.Timer | None = None
+        if deadline < np.inf:
+            self.timer = threading.Timer(max(0.0, deadline - perf_counter()), self._ring)
+
+    def _ring(self) -> None:
+        self.flag[0] = 1
+
+    def __enter__(self) -> NDArray[np.int64]:
+        if self.timer is not None:
+            self.timer.daemon = True
+            self.timer.start()
+        return self.flag
+
+    def __exit__(self, *_: object) -> None:
+        if self.timer is not None:
+            self.timer.cancel()

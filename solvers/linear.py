@@ -1,0 +1,117 @@
+"""Square linear systems as active-set and interior-point methods meet them.
+
+LU of the equilibrated matrix, dense (LAPACK) or sparse (SuperLU), with an estimate of its condition; and the
+solution of least norm where the matrix is singular. Scaling is by powers of two [Ruiz 2001], so it costs no
+accuracy, and the condition estimate speaks of the matrix rather than of its units.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.sparse.csgraph import structural_rank
+
+from mcpframe.facts import equilibrate
+
+Array = NDArray[np.float64]
+
+RANK = 1e-12
+"""Singular values below this share of the largest one, after scaling, count as zero."""
+PROXIMAL = 1e-8
+"""Shift that makes the augmented system of a sparse singular matrix factorisable; removed by iteration."""
+PROXIMAL_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """LU of one matrix.
+
+    Attributes:
+        solve: b -> A^-1 b.
+        rcond: estimate of 1 / cond(A) after scaling; 0 where LU broke down, and `solve` must not be called.
+    """
+
+    solve: Callable[[Array], Array]
+    rcond: float
+
+
+def factorise(A: Array | sp.csr_array) -> Factor:
+    """Return the LU factors of a square matrix of order >= 1."""
+    row, column = equilibrate(A)
+    if sp.issparse(A):
+        return _factorise_sparse(A, row, column)
+    S = scaled_matrix(A, row, column)
+    if not np.isfinite(S).all():
+        return _broken()
+    lu, pivots, info = lapack.dgetrf(S, overwrite_a=1)
+    if info != 0:
+        return _broken()
+    rcond, _ = lapack.dgecon(lu, np.abs(S).sum(axis=0).max())
+    return Factor(lambda b: column * lapack.dgetrs(lu, pivots, row * b)[0], float(rcond))
+
+
+def least_norm(A: Array | sp.csr_array, b: Array) -> Array:
+    """Return x with A x = b in the least-squares sense and x of least (scaled) norm."""
+    row, column = equilibrate(A)
+    if sp.issparse(A):
+        return column * _least_norm_sparse(scaled_matrix(A, row, column), row * b)
+    S = scaled_matrix(A, row, column)
+    if not (np.isfinite(S).all() and np.isfinite(b).all()):
+        return np.full(b.size, np.nan)
+    x = scipy.linalg.lstsq(S, row * b, cond=RANK, lapack_driver="gelsy", check_finite=False)[0]
+    return np.asarray(column * x)
+
+
+def scaled_matrix(A: Any, row: Array, column: Array) -> Any:
+    """Return diag(row) A diag(column), sparse where A is."""
+    if sp.issparse(A):
+        return sp.diags_array(row) @ A @ sp.diags_array(column)
+    return row[:, None] * A * column
+
+
+def _factorise_sparse(A: sp.csr_array, row: Array, column: Array) -> Factor:
+    lu = _splu(scaled_matrix(A, row, column))
+    if lu is None:
+        return _broken()
+    pivots = np.abs(lu.U.diagonal())
+    return Factor(lambda b: column * lu.solve(row * b), float(pivots.min() / pivots.max()))
+
+
+def _least_norm_sparse(S: sp.csr_array, b: Array) -> Array:
+    """Solve min |x|^2 with S x = b by [I, S'; S, -delta] and a few proximal steps, which remove delta."""
+    n = b.size
+    K = sp.block_array([[sp.eye_array(n), S.T], [S, -PROXIMAL * sp.eye_array(n)]])
+    lu = _splu(K)
+    x = np.zeros(n)
+    if lu is None:
+        return np.full(n, np.nan)
+    for _ in range(PROXIMAL_STEPS):
+        x += lu.solve(np.concatenate([np.zeros(n), b - S @ x]))[:n]
+    return x
+
+
+def _splu(A: Any) -> Any:
+    """Return SuperLU's factors, or None where A is singular (structurally so, SuperLU misbehaves)."""
+    A = sp.csc_array(A)
+    if not np.isfinite(A.data).all() or structural_rank(A) < A.shape[0]:
+        return None
+    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return scipy.sparse.linalg.splu(A)
+        except RuntimeError:
+            return None
+
+
+def _broken() -> Factor:
+    return Factor(lambda b: np.full(b.size, np.nan), 0.0)

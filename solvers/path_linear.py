@@ -1,0 +1,204 @@
+"""The path of a linearised problem, by pivoting from the current basis.
+
+At a point (z_k, w_k) of complementary rows (w_k >= 0 where z_k = l, <= 0 where z_k = u, 0 in between) the
+linearisation w = M z + q of F is followed along
+
+    w = M z + q - tau r,   r = M z_k + q - w_k,   tau from 1, where (z_k, w_k) solves it, to 0:
+
+Lemke's path with the residual r of the normal map as covering vector [Dirkse, Ferris 1995, section 2]. Newton's
+point is its end. A point at tau = 1 - t on the way is the end of the path for q - tau r, which starts alike.
+The dictionary and the pivoting are Lemke's (`tableau_kernels`, `lemke_kernels`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from mcpframe.jit import CodesOut, IndexTable, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, callee, kernel
+from mcpframe.residual import dot
+from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.solvers.lemke_attempts import (
+    N_WORK_ROWS,
+    POINT,
+    S,
+    W_BASE,
+    local_codes,
+    read_codes,
+    read_point,
+    set_factors,
+)
+from mcpframe.solvers.lemke_kernels import LEXICOGRAPHIC, SINGULAR, enter_basis, follow, set_range
+from mcpframe.solvers.tableau_kernels import (
+    BASE,
+    BASIC_VAR,
+    COLUMN,
+    FROZEN,
+    HIGH,
+    LOW,
+    N_FLOAT_ROWS,
+    N_INT_ROWS,
+    NONBASIC_VAR,
+    PLACE,
+    ROW,
+    ROW_OF,
+    SIGN,
+    START,
+    X,
+    eliminate_free,
+    load,
+    magnitude,
+    order_rows,
+    pair_free,
+    shift,
+)
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int8]
+
+
+@callee
+def start_values(V: Any, K: Any, kappa: float, n_t: int, z: Any, w: Any, s: Any, v: Any) -> None:
+    """Write s and w of the starting point in the units and the order of the dictionary."""
+    for r in range(n_t):
+        i = K[ROW_OF, r]
+        s[r] = (z[i] - V[BASE, i]) / (kappa * V[COLUMN, i])
+        v[r] = V[ROW, i] * w[i] / kappa
+
+
+@callee
+def cover_from(T: Any, V: Any, K: Any, n_comp: int, n_r: int, n_t: int, s: Any, v: Any) -> None:
+    """Write the column d of tau, such that at tau = 1 the basic variables have their starting values.
+
+    A value outside its bounds (a basis that does not fit the point) is first moved to the bound. Free rows
+    that were set aside get their share of d, too; they never block.
+    """
+    x, low, high = V[X], V[LOW], V[HIGH]
+    for r in range(n_r):
+        k = K[BASIC_VAR, r]
+        start = s[k] if k < n_t else v[k - n_t]
+        start = min(max(start, low[r]), high[r])
+        T[r, n_r] = start - x[r]
+        nearer_high = high[r] - start < start - low[r]
+        K[SIGN, r] = 0 if low[r] == -np.inf and high[r] == np.inf else (-1 if nearer_high else 1)
+        K[START, r] = K[BASIC_VAR, r]
+    for r in range(n_r, n_t):
+        T[r, n_r] = s[K[BASIC_VAR, r]] - V[FROZEN, r] - dot(T[r, :n_comp], s[:n_comp])
+    K[NONBASIC_VAR, n_r] = 2 * n_t
+    K[PLACE, 2 * n_t] = n_r
+
+
+@kernel(
+    Matrix, Vector, Vector, Vector, Vector, Vector, types.int64,
+    CodesOut, VectorOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
+)  # fmt: skip
+def follow_from(M, q, lower, upper, z_start, w_start, limit, codes, z, T, V, K, R, stop):  # type: ignore[no-untyped-def]
+    """Follow the path from a point to tau = 0; return (how it ended, pivots, tau at the end).
+
+    Args:
+        z_start, w_start: the point; codes: its basis, on return that of the end.
+        limit: pivots at most.
+        z: the end of the path, written [n].
+        T [n, n + 1], V [N_FLOAT_ROWS, n + 1], K [N_INT_ROWS, 2 n + 1], R [N_WORK_ROWS, n]: workspace.
+        stop: the path ends when stop[0] becomes nonzero.
+    """
+    set_factors(M, V, False)
+    n_comp, n_t = order_rows(lower, upper, K)
+    shift(M, q, lower, upper, V, R[W_BASE])
+    kappa = magnitude(R[W_BASE], q.shape[0])
+    load(M, R[W_BASE], lower, upper, kappa, T, V, K, n_t, False)
+    n_left = eliminate_free(T, V, K, n_comp, n_t) if n_t > n_comp else 0
+    n_r = n_t if n_left > 0 else n_comp
+    if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left):
+        return SINGULAR, 0, 1.0
+    local_codes(lower, codes, K, n_comp)
+    if not enter_basis(T, V, K, K[START], n_comp, n_r, n_t):
+        return SINGULAR, 0, 1.0
+    for r in range(n_r):
+        set_range(V, K, r, n_comp, n_t)
+    start_values(V, K, kappa, n_t, z_start, w_start, R[S], R[POINT])
+    cover_from(T, V, K, n_comp, n_r, n_t, R[S], R[POINT])
+    ended, pivots, _, _ = follow(T, V, K, n_comp, n_r, n_t, 1.0, LEXICOGRAPHIC, limit, stop)
+    place = K[PLACE, 2 * n_t]
+    tau = V[X, -1 - place] if place < 0 else 0.0
+    read_point(V, K, T, kappa, n_comp, n_r, n_t, R[S], z)
+    for r in range(n_r, n_t):
+        i = K[ROW_OF, K[BASIC_VAR, r]]
+        z[i] += kappa * V[COLUMN, i] * tau * T[r, n_r]
+    read_codes(lower, upper, K, n_comp, codes)
+    return ended, pivots, tau
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathEnd:
+    """Where a path ended.
+
+    Attributes:
+        z, w: the point, complementary row by row [n].
+        t: how much of the path was followed: 1 at Newton's point, 0 where the path leads nowhere.
+        ended: ENDED, RAY, PIVOT_LIMIT, STOPPED or SINGULAR (no basis to start from).
+        pivots: minor iterations.
+    """
+
+    z: Array
+    w: Array
+    t: float
+    ended: int
+    pivots: int
+
+
+class LinearPath:
+    """The path of one linearisation.
+
+    Args:
+        M, q: the linearisation F(z_k) + J(z_k) (z - z_k) as M z + q; M dense.
+        z, w: the point it starts from, complementary.
+        stop: flag that ends the pivoting.
+    """
+
+    def __init__(self, M: Array, q: Array, lower: Array, upper: Array, z: Array, w: Array, stop: Any) -> None:
+        self.M, self.q, self.lower, self.upper, self.z, self.w, self.stop = M, q, lower, upper, z, w, stop
+        self.r = M @ z + q - w
+        n = q.size
+        self._T = np.empty((n, 8 * (n // 8 + 1)))
+        self._V = np.empty((N_FLOAT_ROWS, n + 1))
+        self._K = np.empty((N_INT_ROWS, 2 * n + 1), np.int64)
+        self._R = np.empty((N_WORK_ROWS, n))
+
+    def to(self, t: float, limit: int) -> PathEnd:
+        """Follow the path from 0 to t (0 < t <= 1), or as far as it goes."""
+        short = 1.0 - t
+        q = self.q - short * self.r
+        codes, z = basis_of(self.z, self.w, self.lower, self.upper), np.empty(q.size)
+        ended, pivots, tau = follow_from(
+            self.M, q, self.lower, self.upper, self.z, self.w, limit,
+            codes, z, self._T, self._V, self._K, self._R, self.stop,
+        )  # fmt: skip
+        if ended == SINGULAR or not tau < 1.0 or not np.isfinite(z).all():
+            return PathEnd(self.z, self.w, 0.0, ended, pivots)
+        tau = short + t * max(tau, 0.0)
+        z = np.minimum(np.maximum(z, self.lower), self.upper)
+        w = complementary(codes, self.M @ z + self.q - tau * self.r)
+        return PathEnd(on_basis(codes, z, self.lower, self.upper), w, 1.0 - tau, ended, pivots)
+
+
+def basis_of(z: Array, w: Array, lower: Array, upper: Array) -> Codes:
+    """Return the codes of a complementary point; where z and w both rest, the row is nonbasic."""
+    codes = np.full(z.size, BASIC, np.int8)
+    codes[(z >= upper) & (w <= 0.0)] = AT_UPPER
+    codes[(z <= lower) & (w >= 0.0)] = AT_LOWER
+    return codes
+
+
+def complementary(codes: Codes, w: Array) -> Array:
+    """Return w with the signs of its basis: >= 0 at l, <= 0 at u, 0 in between."""
+    return np.where(codes == AT_LOWER, np.maximum(w, 0.0), np.where(codes == AT_UPPER, np.minimum(w, 0.0), 0.0))
+
+
+def on_basis(codes: Codes, z: Array, lower: Array, upper: Array) -> Array:
+    """Return z with nonbasic rows exactly on their bounds."""
+    return np.where(codes == AT_LOWER, lower, np.where(codes == AT_UPPER, upper, z))

@@ -1,0 +1,52 @@
+"""The log of the path solver: typed records that print like PATH's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class RunRecord(NamedTuple):
+    """A run begins: its number, its settings in words; prints the header of the lines that follow."""
+
+    run: int
+    settings: str
+
+    def __str__(self) -> str:
+        return (
+            f"run {self.run}: {self.settings}\n"
+            "major minor  func  grad  residual    step type    prox   inorm  (label)"
+        )
+
+
+class MajorRecord(NamedTuple):
+    """One crash step or major iteration.
+
+    Attributes:
+        major: iterations so far in this run.
+        minor: pivots of this iteration.
+        func, grad: evaluations of F and of its Jacobian so far in this run.
+        merit: ||Phi|| of the Fischer-Burmeister function, scaled, after the step.
+        step: share of the path (or of the crash or gradient step) that was taken.
+        kind: I start, C crash, S smoothing, SO Newton point accepted, W Newton point accepted on trust (watchdog),
+            B path search back from the last checkpoint, G gradient step.
+        prox: proximal perturbation lam of the Jacobian.
+        residual: natural residual in the problem's units.
+        label: the row where it is largest.
+    """
+
+    major: int
+    minor: int
+    func: int
+    grad: int
+    merit: float
+    step: float
+    kind: str
+    prox: float
+    residual: float
+    label: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.major:5d} {self.minor:5d} {self.func:5d} {self.grad:5d} {self.merit:9.4e} {self.step:7.1e} "
+            f"{self.kind:>4s} {self.prox:7.1e} {self.residual:7.1e} ({self.label})"
+        )

@@ -1,0 +1,144 @@
+"""The linear algebra of Newton's method on frictional contact: J = A + B W, dense or sparse.
+
+A and B are block-diagonal over the contacts. Three things are asked of J: its LU factors, the damped
+least-squares step of Levenberg and Marquardt, and nothing else; both kinds of W answer alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack
+
+Array = NDArray[np.float64]
+Solve = Callable[[Array], Array]
+
+DENSE_LIMIT = 400
+"""Largest n at which a sparse W is treated as dense."""
+DENSITY = 0.1
+"""Share of nonzero entries above which LU of a sparse J would fill in anyway."""
+
+
+class Operator(Protocol):
+    """W, and what Newton's method asks of J = A + B W."""
+
+    def apply(self, r: Array) -> Array:
+        """Return W r."""
+        ...
+
+    def apply_transposed(self, u: Array) -> Array:
+        """Return W' u."""
+        ...
+
+    def jacobian(self, A: Array, B: Array) -> Any:
+        """Return A + B W for blocks A, B [n_c, d, d]."""
+        ...
+
+    def factor(self, J: Any) -> Solve | None:
+        """Return b -> J^-1 b, or None where J is singular."""
+        ...
+
+    def normal_solver(self, J: Any, F: Array) -> Callable[[float], Array | None]:
+        """Return lam -> -(J'J + lam I)^-1 J'F, or None where that breaks down."""
+        ...
+
+
+def make_operator(W: Any) -> Operator:
+    """Return W as a dense operator where it is small or full, as a sparse one otherwise."""
+    n = W.shape[0]
+    if not sp.issparse(W):
+        return DenseOperator(W)
+    if n <= DENSE_LIMIT or W.nnz > DENSITY * n * n:
+        return DenseOperator(W.toarray())
+    return SparseOperator(W)
+
+
+class DenseOperator:
+    """W as a full matrix (LAPACK)."""
+
+    def __init__(self, W: Array) -> None:
+        self.W = W
+
+    def apply(self, r: Array) -> Array:
+        return np.asarray(self.W @ r)
+
+    def apply_transposed(self, u: Array) -> Array:
+        return np.asarray(self.W.T @ u)
+
+    def jacobian(self, A: Array, B: Array) -> Array:
+        n_c, d, _ = A.shape
+        J = (B @ self.W.reshape(n_c, d, n_c * d)).reshape(n_c, d, n_c, d)
+        contact = np.arange(n_c)
+        J[contact, :, contact, :] += A
+        return J.reshape(n_c * d, n_c * d)
+
+    def factor(self, J: Array) -> Solve | None:
+        if not np.isfinite(J).all():
+            return None
+        lu, pivots, info = lapack.dgetrf(J)
+        return None if info != 0 else lambda b: np.asarray(lapack.dgetrs(lu, pivots, b)[0])
+
+    def normal_solver(self, J: Array, F: Array) -> Callable[[float], Array | None]:
+        JJ, g = blas.dsyrk(1.0, J, trans=1), J.T @ F
+
+        def solve(lam: float) -> Array | None:
+            shifted = JJ.copy(order="F")
+            shifted.flat[:: len(g) + 1] += lam
+            factor, info = lapack.dpotrf(shifted, overwrite_a=1)
+            return None if info != 0 else -np.asarray(lapack.dpotrs(factor, g)[0])
+
+        return solve
+
+
+class SparseOperator:
+    """W in compressed rows (SuperLU)."""
+
+    def __init__(self, W: Any) -> None:
+        self.W = sp.csr_array(W)
+
+    def apply(self, r: Array) -> Array:
+        return np.asarray(self.W @ r)
+
+    def apply_transposed(self, u: Array) -> Array:
+        return np.asarray(self.W.T @ u)
+
+    def jacobian(self, A: Array, B: Array) -> sp.csr_array:
+        return _block_diagonal(A) + _block_diagonal(B) @ self.W
+
+    def factor(self, J: sp.csr_array) -> Solve | None:
+        lu = _splu(J)
+        return None if lu is None else lu.solve
+
+    def normal_solver(self, J: sp.csr_array, F: Array) -> Callable[[float], Array | None]:
+        """Solve the quasi-definite system [[I, J], [J', -lam I]], which spares the product J'J."""
+        n = F.size
+        identity = sp.eye_array(n)
+
+        def solve(lam: float) -> Array | None:
+            lu = _splu(sp.block_array([[identity, J], [J.T, -lam * identity]]))
+            return None if lu is None else np.asarray(lu.solve(np.concatenate([-F, np.zeros(n)]))[n:])
+
+        return solve
+
+
+def _block_diagonal(blocks: Array) -> sp.bsr_array:
+    n_c, d, _ = blocks.shape
+    index = np.arange(n_c, dtype=np.int32)
+    return sp.bsr_array((blocks, index, np.arange(n_c + 1, dtype=np.int32)), shape=(n_c * d, n_c * d))
+
+
+def _splu(A: Any) -> Any:
+    """Return SuperLU's factors, or None where A is singular or not finite."""
+    A = sp.csc_array(A)
+    if not np.isfinite(A.data).all():
+        return None
+    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    try:
+        return scipy.sparse.linalg.splu(A)
+    except RuntimeError:
+        return None

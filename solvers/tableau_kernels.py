@@ -1,0 +1,255 @@
+"""The dictionary of a mixed LCP: basic variables as affine functions of nonbasic ones.
+
+In shifted, signed and scaled unknowns s (z = base + kappa * column * s) the problem reads
+    w = T s + x,   0 <= s <= span   (span = inf: one bound; a free row has none),
+and after some exchanges  basic = T nonbasic + const.  What is stored, and where:
+
+    T [n_t, L]    the dictionary; column `n_r` (one past the active ones) belongs to t
+    V [11, n + 1] floats, rows named by X .. PIVOT_ROW below
+    K [7, 2n + 1] integers, rows named by BASIC_VAR .. STATE below
+Variables have numbers: s_i is i, w_i is n_t + i, t is 2 n_t. Rows and columns follow `ROW_OF`, which lists
+the complementarity rows first and the free rows after them; fixed variables are not in the dictionary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mcpframe.jit import callee, inline
+from mcpframe.residual import dot
+
+# rows of V
+X, LOW, HIGH, SPAN, ROW, COLUMN, BASE, FROZEN, RATE, STEP, PIVOT_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+N_FLOAT_ROWS = 11
+# rows of K
+BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE = 0, 1, 2, 3, 4, 5, 6
+N_INT_ROWS = 7
+# codes of STATE, as in mcpframe.solution
+AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
+
+FREE_PIVOT = 1e-11
+"""A pivot among the free rows below this share of the largest entry counts as zero: the block is singular."""
+
+
+@inline
+def exchange(T: Any, row: Any, r: int, c: int, n_rows: int, n_columns: int) -> None:
+    """Swap the basic variable of row r with the nonbasic one of column c: one rank-one update.
+
+    x_r = .. + p y_c  becomes  y_c = .. + x_r / p, and is put into every other row, two rows at a time,
+    so that each load of the pivot row serves both.
+
+    Args:
+        row: workspace for the new row r [>= n_columns].
+    """
+    inverse = 1.0 / T[r, c]
+    for j in range(n_columns):
+        row[j] = -inverse * T[r, j]
+    row[c] = inverse
+    i = 0
+    while i + 1 < n_rows:
+        f, g = T[i, c], T[i + 1, c]
+        if f != 0.0 or g != 0.0:
+            T[i, c] = T[i + 1, c] = 0.0
+            for j in range(n_columns):
+                T[i, j] += f * row[j]
+                T[i + 1, j] += g * row[j]
+        i += 2
+    if i < n_rows:
+        f = T[i, c]
+        T[i, c] = 0.0
+        for j in range(n_columns):
+            T[i, j] += f * row[j]
+    for j in range(n_columns):
+        T[r, j] = row[j]
+
+
+@inline
+def swap_names(K: Any, r: int, c: int) -> None:
+    """Record that the variables of row r and column c have changed sides."""
+    leaving, entering = K[BASIC_VAR, r], K[NONBASIC_VAR, c]
+    K[BASIC_VAR, r], K[NONBASIC_VAR, c] = entering, leaving
+    K[PLACE, entering], K[PLACE, leaving] = -1 - r, c
+
+
+@inline
+def move(T: Any, x: Any, c: int, step: float, n_rows: int) -> None:
+    """Move the nonbasic variable of column c by step; the basic ones follow."""
+    for i in range(n_rows):
+        x[i] += step * T[i, c]
+
+
+@inline
+def order_rows(lower: Any, upper: Any, K: Any) -> Any:
+    """List complementarity rows, then free rows; return their numbers (fixed rows are left out)."""
+    n_comp = 0
+    for i in range(lower.shape[0]):
+        if lower[i] < upper[i] and (lower[i] > -np.inf or upper[i] < np.inf):
+            K[ROW_OF, n_comp] = i
+            n_comp += 1
+    n_t = n_comp
+    for i in range(lower.shape[0]):
+        if lower[i] == -np.inf and upper[i] == np.inf:
+            K[ROW_OF, n_t] = i
+            n_t += 1
+    return n_comp, n_t
+
+
+@callee
+def shift(M: Any, q: Any, lower: Any, upper: Any, V: Any, w_base: Any) -> Any:
+    """Choose the base point and the signs: s counts from l, or down from u where only u is finite.
+
+    Writes BASE and the signs into ROW and COLUMN (on top of positive scale factors there), and
+    w at the base point; returns whether anything differs from the plain LCP.
+    """
+    n = q.shape[0]
+    plain = True
+    for i in range(n):
+        V[BASE, i] = 0.0
+        if lower[i] > -np.inf:
+            V[BASE, i] = lower[i]
+        elif upper[i] < np.inf:
+            V[BASE, i] = upper[i]
+            V[ROW, i], V[COLUMN, i] = -V[ROW, i], -V[COLUMN, i]
+            plain = False
+        if V[BASE, i] != 0.0 or upper[i] < np.inf:
+            plain = False
+    for i in range(n):
+        w_base[i] = q[i] if plain else q[i] + dot(M[i], V[BASE, :n])
+    return plain
+
+
+@inline
+def magnitude(w_base: Any, n: int) -> Any:
+    """Return a power of two near the largest |w| at the base point, 1 where all are zero."""
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(w_base[i]))
+    if not (1e-280 < size < 1e280):
+        return 1.0
+    return 2.0 ** np.floor(np.log2(size))
+
+
+@callee
+def load(
+    M: Any, w_base: Any, lower: Any, upper: Any, kappa: float, T: Any, V: Any, K: Any, n_t: int, plain: bool
+) -> None:
+    """Fill the dictionary with all s nonbasic at zero and all w basic; plain: T is M as it stands."""
+    x, row, column = V[X], V[ROW], V[COLUMN]
+    for r in range(n_t):
+        i = K[ROW_OF, r]
+        if plain:
+            for c in range(n_t):
+                T[r, c] = M[r, c]
+        else:
+            for c in range(n_t):
+                j = K[ROW_OF, c]
+                T[r, c] = row[i] * M[i, j] * column[j]
+        x[r] = row[i] * w_base[i] / kappa
+        V[SPAN, r] = (upper[i] - lower[i]) / (kappa * abs(column[i]))
+        K[BASIC_VAR, r], K[NONBASIC_VAR, r] = n_t + r, r
+        K[PLACE, r], K[PLACE, n_t + r] = r, -1 - r
+        K[STATE, r] = AT_LOWER
+
+
+@inline
+def largest_entry(T: Any, rows_from: int, rows_to: int, columns_from: int, columns_to: int) -> Any:
+    """Return (|entry|, row, column) of the largest entry of a block."""
+    best, r, c = 0.0, -1, -1
+    for i in range(rows_from, rows_to):
+        for j in range(columns_from, columns_to):
+            if abs(T[i, j]) > best:
+                best, r, c = abs(T[i, j]), i, j
+    return best, r, c
+
+
+@inline
+def swap_lines(T: Any, x: Any, K: Any, r: int, c: int, k: int, n_t: int) -> None:
+    """Bring row r and column c to position k."""
+    if r != k:
+        for j in range(n_t):
+            T[r, j], T[k, j] = T[k, j], T[r, j]
+        x[r], x[k] = x[k], x[r]
+        a, b = K[BASIC_VAR, r], K[BASIC_VAR, k]
+        K[BASIC_VAR, r], K[BASIC_VAR, k] = b, a
+        K[PLACE, a], K[PLACE, b] = -1 - k, -1 - r
+    if c != k:
+        for i in range(n_t):
+            T[i, c], T[i, k] = T[i, k], T[i, c]
+        a, b = K[NONBASIC_VAR, c], K[NONBASIC_VAR, k]
+        K[NONBASIC_VAR, c], K[NONBASIC_VAR, k] = b, a
+        K[PLACE, a], K[PLACE, b] = k, c
+
+
+@inline
+def pivot_in(T: Any, V: Any, K: Any, r: int, c: int, n_t: int) -> None:
+    """Bring the s of column c into the basis for the w of row r, which goes to zero."""
+    x = V[X]
+    step = -x[r] / T[r, c]
+    move(T, x, c, step, n_t)
+    exchange(T, V[PIVOT_ROW], r, c, n_t, n_t)
+    swap_names(K, r, c)
+    x[r] = step
+
+
+@callee
+def eliminate_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int) -> int:
+    """Pivot the free variables in, largest pivot first; return how many could not be.
+
+    Where all could, their rows are frozen at the end of the dictionary: they never block, and their w
+    never enters, so pivoting leaves them alone from then on.
+    """
+    x = V[X]
+    size, _, _ = largest_entry(T, n_comp, n_t, 0, n_t)
+    for k in range(n_comp, n_t):
+        best, r, c = largest_entry(T, k, n_t, k, n_t)
+        if not best > FREE_PIVOT * size or not best > 0.0:
+            return n_t - k
+        swap_lines(T, x, K, r, c, k, n_t)
+        pivot_in(T, V, K, k, k, n_t)
+    for k in range(n_comp, n_t):
+        V[FROZEN, k] = x[k]
+    return 0
+
+
+@callee
+def pair_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, n_left: int) -> Any:
+    """Pivot in the free variables that the free block alone cannot determine.
+
+    Such a free pair f needs a complementarity pair i: exchange w_f with s_i, then w_i with s_f
+    (a 2 x 2 principal pivot). An equation that is zero is redundant when its constant is zero, too,
+    and makes the problem unsolvable otherwise (False).
+    """
+    x = V[X]
+    first = n_t - n_left
+    for k in range(first, n_t):
+        best, pair, row, column = 0.0, -1, -1, -1
+        for r in range(k, n_t):
+            for c in range(k, n_t):
+                for i in range(n_comp):
+                    if K[STATE, i] != BASIC:
+                        grade = min(abs(T[r, i]), abs(T[i, c]))
+                        if grade > best:
+                            best, pair, row, column = grade, i, r, c
+        if best <= FREE_PIVOT:
+            return left_equations_hold(T, V, k, n_comp, n_t)
+        swap_lines(T, x, K, row, column, k, n_t)
+        pivot_in(T, V, K, k, pair, n_t)
+        if abs(T[pair, k]) <= FREE_PIVOT:
+            return False
+        pivot_in(T, V, K, pair, k, n_t)
+        K[STATE, pair] = BASIC
+    return True
+
+
+@inline
+def left_equations_hold(T: Any, V: Any, first: int, n_comp: int, n_t: int) -> bool:
+    """Return whether the equations from row `first` on are empty and true."""
+    for r in range(first, n_t):
+        if abs(V[X, r]) > FREE_PIVOT:
+            return False
+        for c in range(n_comp):
+            if abs(T[r, c]) > FREE_PIVOT:
+                return False
+    return True

@@ -1,0 +1,80 @@
+"""Auto: the right method answers, says so, and the others come in when it fails."""
+
+import casadi
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mcpframe as mf
+from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.solvers.auto import Auto
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_contact_problems_are_answered_by_pivoting(family):
+    for seed in range(10):
+        solution = mf.solve(contact_lcp(6, family, seed=seed), "auto")
+        assert solution.ok
+        assert (solution.solver, solution.method) == ("auto", "lemke")
+
+
+def test_a_problem_without_a_solution_is_proved_to_have_none():
+    problem = mf.MixedLCP([[0.0, 0.0], [0.0, 1.0]], [-1.0, -1.0])
+    solution = mf.solve(problem, "auto")
+    assert solution.status is mf.Status.INFEASIBLE
+    y = solution.farkas
+    assert (y >= 0).all()
+    assert (problem.M.T @ y <= 1e-12).all()
+    assert y @ problem.q < 0
+
+
+def test_a_fallback_answers_where_pivoting_cannot():
+    # Three equations for two unknowns and a free variable that occurs nowhere: singular, but consistent.
+    M = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]])
+    problem = mf.MixedLCP(M, [0.0, 1.0, -1.0], [-np.inf, -np.inf, 0.0])
+    assert not mf.solve(problem, "lemke").ok
+    solution = mf.solve(problem, "auto")
+    assert solution.ok
+    assert solution.method != "lemke"
+    assert not mf.solve(problem, "auto", fallbacks=False).ok
+
+
+def test_a_failure_tells_what_every_method_said():
+    # z^2 + 1 = 0 has no solution; only nonlinear methods apply.
+    z = casadi.SX.sym("z")
+    problem = mf.MCP(casadi.Function("F", [z], [z**2 + 1]), -np.inf, np.inf)
+    solution = mf.solve(problem, "auto", time_limit=20.0)
+    assert not solution.ok
+    assert "newton" in solution.message
+    assert "path" in solution.message
+
+
+def test_nonlinear_problems_go_to_newton():
+    z = casadi.SX.sym("z", 2)
+    F = casadi.Function("F", [z], [casadi.vertcat(z[0] ** 2 - 2, z[1] + z[0])])
+    solution = mf.solve(mf.MCP(F), "auto")
+    assert solution.ok
+    assert solution.method == "newton"
+    np.testing.assert_allclose(solution.z, [np.sqrt(2.0), 0.0], atol=1e-8)
+
+
+def test_a_warm_start_is_used():
+    problem = contact_lcp(16, "full", seed=0)
+    cold = mf.solve(problem, "auto")
+    warm = mf.solve(problem, "auto", basis=cold.basis)
+    assert warm.iterations == 1
+    assert cold.iterations > 10
+
+
+def test_large_sparse_problems_avoid_dense_pivoting():
+    # Obstacle problem on a line: tridiagonal, n = 600.
+    n = 600
+    M = 2.0 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+    problem = mf.MixedLCP(sp.csr_array(M), np.sin(np.linspace(0.0, 9.0, n)) / n)
+    solution = mf.solve(problem, "auto")
+    assert solution.ok
+    assert solution.method == "newton"
+
+
+def test_the_default_solver_is_auto():
+    assert mf.solve(mf.MixedLCP([[1.0]], [-9.8])).solver == Auto.name

@@ -1,0 +1,95 @@
+"""A stranger's package, built and installed into an environment of its own, solves by name."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "foreign_plugin"
+SOLVE = """
+import mcpframe as mf
+solution = mf.solve(mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -5.0]), "{name}", step=0.3)
+print(solution.ok, solution.solver, solution.z.round(6).tolist())
+"""
+LIST = "from mcpframe.cli import main; raise SystemExit(main(['list']))"
+
+
+class Environment:
+    """A new environment that also sees the packages of this one."""
+
+    def __init__(self, folder):
+        venv.create(folder, with_pip=False, symlinks=True)
+        self.python = folder / "bin" / "python"
+        site_packages = next((folder / "lib").glob("python*/site-packages"))
+        here = sysconfig.get_path("purelib")
+        # addsitedir, not a bare path: it also runs the .pth files there, which editable installs need.
+        (site_packages / "parent.pth").write_text(f"import site; site.addsitedir({here!r})\n")
+
+    def install(self, source):
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "--quiet"]
+        offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
+        subprocess.run([*pip, *offline, str(source)], check=True, capture_output=True, text=True)
+
+    def run(self, code):
+        return subprocess.run([str(self.python), "-c", code], capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("foreign")
+    shutil.copytree(SOURCE, folder / "source")
+    environment = Environment(folder / "environment")
+    environment.install(folder / "source")
+    return environment
+
+
+def test_a_foreign_solver_solves_by_name(environment):
+    run = environment.run(SOLVE.format(name="projection"))
+    assert run.stdout == "True projection [1.0, 2.0]\n", run.stderr
+
+
+def test_a_foreign_solver_takes_its_options_from_a_file(environment, tmp_path):
+    config = tmp_path / "solver.toml"
+    config.write_text('[solver]\nname = "projection"\nmax_iterations = 1\n')
+    code = f"import mcpframe as mf; print(repr(mf.load_solver({str(config)!r})))"
+    assert environment.run(code).stdout == "Projection(step=0.1, max_iterations=1)\n"
+
+
+def test_a_foreign_solver_is_listed_with_its_options(environment):
+    run = environment.run(LIST)
+    assert run.returncode == 0, run.stderr
+    assert "projection  Fixed-point projection" in run.stdout
+    assert "length of a step" in run.stdout
+
+
+def test_it_is_unknown_outside_its_environment():
+    run = subprocess.run(
+        [sys.executable, "-c", SOLVE.format(name="projection")], capture_output=True, text=True
+    )
+    assert "unknown solver 'projection'" in run.stderr
+
+
+def test_a_second_owner_of_the_name_is_an_error_that_names_both(tmp_path):
+    environment = Environment(tmp_path / "environment")
+    first = tmp_path / "first"
+    shutil.copytree(SOURCE, first)
+    twin = tmp_path / "twin"
+    shutil.copytree(SOURCE, twin)
+    (twin / "foreign_plugin.py").rename(twin / "foreign_twin.py")
+    text = (twin / "pyproject.toml").read_text()
+    (twin / "pyproject.toml").write_text(
+        text.replace("foreign-plugin", "foreign-twin").replace("foreign_plugin", "foreign_twin")
+    )
+    environment.install(first)
+    environment.install(twin)
+    run = environment.run(SOLVE.format(name="projection"))
+    assert "solver 'projection' is claimed by foreign-" in run.stderr
+    assert "foreign-plugin (foreign_plugin:Projection)" in run.stderr
+    assert "foreign-twin (foreign_twin:Projection)" in run.stderr
+    listed = environment.run(LIST).stdout
+    assert "foreign-plugin" in listed
+    assert "foreign-twin" in listed

@@ -1,0 +1,199 @@
+"""Lemke: literature problems, bounds and free rows, warm starts, rays, limits."""
+
+import math
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.solvers.free_rows import eliminate_free_rows
+from mcpframe.solvers.lemke import suggested_codes
+
+ROUNDING = 1e-11
+"""Residual relative to |q| that a basis' exact point stays below on problems of moderate condition."""
+
+
+def relative_residual(problem, z):
+    """Natural residual over |q|, computed apart from the framework."""
+    w = problem.M @ z + problem.q
+    step = z - np.clip(z - w, problem.lower, problem.upper)
+    return np.abs(step).max(initial=0.0) / np.abs(problem.q).max(initial=1e-300)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("n_u", [1, 4, 8, 16, 32])
+def test_every_contact_problem_is_solved_to_rounding(family, n_u):
+    for seed in range(40 if n_u < 16 else 5):
+        problem = contact_lcp(n_u, family, seed=seed)
+        solution = mf.solve(problem, "lemke")
+        assert solution.ok
+        assert relative_residual(problem, solution.z) <= ROUNDING
+
+
+def test_murtys_example_is_solved_though_the_standard_path_is_exponential():
+    # Murty 1978: M lower triangular, 2 below the diagonal, q = -1; the path from d = e has 2^n - 1 pivots.
+    n = 40
+    M = np.tril(np.full((n, n), 2.0), -1) + np.eye(n)
+    solution = mf.solve(mf.MixedLCP(M, -np.ones(n)), "lemke")
+    assert solution.ok
+    np.testing.assert_allclose(solution.z, np.eye(n)[0], atol=ROUNDING)
+
+
+def test_kostrevas_cycling_example_does_not_cycle():
+    # Kostreva 1979: the least-index-free rule cycles on this P-matrix with degenerate q.
+    M = np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 2.0], [2.0, 0.0, 1.0]])
+    for q in ([-1.0, -1.0, -1.0], [-1.0, 0.0, -1.0], [0.0, 0.0, -1.0]):
+        solution = mf.solve(mf.MixedLCP(M, q), "lemke", attempts=1)
+        assert solution.ok
+        assert solution.iterations <= 8
+
+
+def test_a_ray_is_reported_with_a_direction_that_keeps_all_signs():
+    # w = M z + q + d t along the ray: z >= 0, M z + d tau >= 0 for some tau >= 0, complementary.
+    problem = mf.MixedLCP([[0.0, 0.0], [0.0, 0.0]], [-1.0, 0.0])
+    solution = mf.solve(problem, "lemke")
+    assert solution.status is mf.Status.RAY
+    assert solution.ray is not None
+    assert (solution.ray >= 0).all()
+    assert np.abs(solution.ray).max() == pytest.approx(1.0)
+
+
+def test_bounds_are_native_a_variable_crosses_without_a_pivot():
+    # min 1/2 z'z + q'z on a box: z = clip(-q, l, u); rows that end at u need no basis change.
+    q = np.array([-10.0, 10.0, -0.5, -10.0])
+    problem = mf.MixedLCP(np.eye(4), q, [0.0, 0.0, 0.0, -1.0], [1.0, 1.0, 1.0, 3.0])
+    solution = mf.solve(problem, "lemke", attempts=1)
+    np.testing.assert_allclose(solution.z, [1.0, 0.0, 0.5, 3.0], atol=ROUNDING)
+    assert list(solution.basis) == [AT_UPPER, AT_LOWER, BASIC, AT_UPPER]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_mixed_bounds_agree_with_the_flipped_and_shifted_plain_problem(seed):
+    """z = s y + b with s = -1 on some rows turns lower into upper bounds; the answer must follow."""
+    rng = np.random.default_rng(seed)
+    n = 8
+    A = rng.standard_normal((n, n))
+    M, q = A @ A.T + np.eye(n), rng.standard_normal(n)
+    s, b = np.where(rng.random(n) < 0.5, -1.0, 1.0), rng.standard_normal(n)
+    plain = mf.solve(mf.MixedLCP(M, q), "lemke")
+    flipped = mf.MixedLCP(
+        s[:, None] * M * s,
+        s * (q - M @ (s * b)),
+        np.where(s > 0, b, -np.inf),
+        np.where(s > 0, np.inf, b),
+    )
+    other = mf.solve(flipped, "lemke")
+    assert plain.ok
+    assert other.ok
+    np.testing.assert_allclose(s * (other.z - b), plain.z, atol=1e-10)
+
+
+def test_free_rows_are_equations_however_many_there_are(rng):
+    for n_free in (3, 20, 80):  # the last one goes through the sparse elimination
+        n = n_free + 12
+        A = rng.standard_normal((n, n))
+        lower = np.r_[np.full(n_free, -np.inf), np.zeros(12)]
+        problem = mf.MixedLCP(A @ A.T / n + np.eye(n), rng.standard_normal(n), lower)
+        solution = mf.solve(problem, "lemke")
+        assert solution.ok
+        assert np.abs(solution.w[:n_free]).max() <= ROUNDING
+        assert (solution.basis[:n_free] == BASIC).all()
+
+
+def test_a_saddle_point_without_a_regular_free_block_is_solved_by_paired_pivots():
+    # z_1 + z_2 = 1 with a free multiplier: M_ff = 0, so it can only enter together with another pair.
+    M = np.array([[0.0, 1.0, 1.0], [-1.0, 2.0, 0.0], [-1.0, 0.0, 1.0]])
+    problem = mf.MixedLCP(M, [-1.0, 0.0, 0.0], [-np.inf, 0.0, 0.0])
+    solution = mf.solve(problem, "lemke")
+    assert solution.ok
+    np.testing.assert_allclose(solution.z, [2.0 / 3.0, 1.0 / 3.0, 2.0 / 3.0], atol=ROUNDING)
+
+
+def test_redundant_equations_are_kept_and_contradicting_ones_are_not_solved():
+    M = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    lower = [-np.inf, -np.inf, 0.0]
+    assert mf.solve(mf.MixedLCP(M, [-1.0, -1.0, -1.0], lower), "lemke").ok
+    assert not mf.solve(mf.MixedLCP(M, [-1.0, -2.0, -1.0], lower), "lemke").ok
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_problem_costs_one_step_from_its_own_basis_or_point(family):
+    problem = contact_lcp(8, family, seed=3)
+    cold = mf.solve(problem, "lemke")
+    warm = mf.solve(problem, "lemke", basis=cold.basis)
+    assert warm.ok
+    assert warm.iterations == 1
+    from_point = mf.solve(problem, "lemke", z0=cold.z)
+    assert from_point.ok
+
+
+def test_a_neighbour_costs_a_few_pivots(rng):
+    for seed in range(20):
+        problem = contact_lcp(16, "full", seed=seed)
+        cold = mf.solve(problem, "lemke")
+        q = problem.q + 1e-6 * np.abs(problem.q).max() * rng.standard_normal(problem.n) * (problem.q != 0)
+        warm = mf.solve(mf.MixedLCP(problem.M, q), "lemke", basis=cold.basis)
+        assert warm.ok
+        assert warm.iterations <= cold.iterations / 5
+
+
+def test_a_useless_start_does_no_harm(rng):
+    problem = contact_lcp(8, "boxes", seed=1)
+    for _ in range(20):
+        basis = rng.integers(0, 3, problem.n)
+        assert mf.solve(problem, "lemke", basis=basis).ok
+        assert mf.solve(problem, "lemke", z0=rng.standard_normal(problem.n)).ok
+
+
+def test_the_pivot_limit_is_a_status_with_the_best_point():
+    solution = mf.solve(contact_lcp(8, "full", seed=0), "lemke", max_pivots=3, attempts=1)
+    assert solution.status is mf.Status.ITERATION_LIMIT
+    assert np.isfinite(solution.z).all()
+    assert solution.iterations == 3
+
+
+def test_the_time_limit_ends_a_long_path():
+    # 2^200 pivots ahead: only the clock can end this one.
+    n = 200
+    M = np.tril(np.full((n, n), 2.0), -1) + np.eye(n)
+    solution = mf.solve(mf.MixedLCP(M, -np.ones(n)), "lemke", max_pivots=10**9, attempts=1, time_limit=0.2)
+    assert solution.status is mf.Status.TIME_LIMIT
+    assert 0.1 <= solution.seconds <= 5.0  # generous: other programs may hold the processor
+
+
+def test_suggested_codes_follow_the_point():
+    problem = mf.MixedLCP(np.eye(3), [-1.0, 2.0, -9.0], 0.0, 5.0)
+    assert list(suggested_codes(problem, np.array([1.0, 0.0, 5.0]))) == [BASIC, AT_LOWER, AT_UPPER]
+
+
+def test_eliminating_free_rows_and_coming_back_gives_the_same_solution(rng):
+    n_f, n_c = 30, 10
+    n = n_f + n_c
+    A = rng.standard_normal((n, n))
+    lower = np.r_[np.full(n_f, -np.inf), np.zeros(n_c)]
+    problem = mf.MixedLCP(A @ A.T + np.eye(n), rng.standard_normal(n), lower)
+    reduction = eliminate_free_rows(problem)
+    reduced = mf.solve(reduction.problem, "lemke")
+    z = reduction.point(reduced.z)
+    np.testing.assert_allclose(z, mf.solve(problem, "lemke").z, atol=1e-10)
+    assert relative_residual(problem, z) <= 1e-10
+
+
+def test_scales_of_150_orders_of_magnitude_do_not_matter():
+    problem = contact_lcp(4, "full", seed=0)
+    reference = mf.solve(problem, "lemke").z
+    for factor in (1e-100, 1e-8, 1e8, 1e100):
+        scaled = mf.solve(mf.MixedLCP(problem.M, factor * problem.q), "lemke", tol=1e-12)
+        np.testing.assert_allclose(
+            scaled.z / factor, reference, rtol=1e-9, atol=1e-9 * np.abs(reference).max()
+        )
+
+
+def test_an_empty_problem_and_a_fully_fixed_one_need_no_pivot():
+    assert mf.solve(mf.MixedLCP(np.zeros((0, 0)), []), "lemke").ok
+    fixed = mf.solve(mf.MixedLCP([[-1.0]], [3.0], 2.0, 2.0), "lemke")
+    assert fixed.ok
+    assert fixed.z[0] == 2.0
+    assert not math.isnan(fixed.residual)
