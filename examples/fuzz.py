@@ -3,8 +3,8 @@
     python examples/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere]
 
 Case k of a seed is always the same problem (see fuzz_cases.py): degenerate, infeasible, singular, without
-rows, with fixed variables, free rows, absurd scales, random warm starts; and misuse, which must end in an
-error of mcpframe. It is a breach when a solver
+rows, with fixed variables, free rows, absurd scales, random warm starts, a few nonlinear or with the exact
+friction cone; and misuse, which must end in an error of mcpframe. It is a breach when a solver
   crashes (an exception inside it, also a warning), or is over its time limit,
   has an answer certified as SOLVED that the certificate here, in extended precision, refuses,
   says INFEASIBLE where a solution exists by construction or another solver (`enum`, above all) has one,
@@ -36,8 +36,10 @@ from fuzz_cases import Case, make_case, misuse
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from suite_measure import cone_map, natural_map
 
 import mcpframe as mf
+from mcpframe.friction import FrictionProblem
 
 TOL = 1e-9
 TIME_LIMIT = 2.0
@@ -147,10 +149,24 @@ def solve(case: Case, name: str) -> tuple[mf.Solution, BaseException | None]:
         return error.solution, error.__cause__
 
 
-def certified(problem: mf.MixedLCP, z: np.ndarray) -> bool:
-    """Return whether z is a solution, recomputed in extended precision with plain numpy."""
+def certified(problem: mf.MixedLCP | mf.MCP | FrictionProblem, z: np.ndarray) -> bool:
+    """Return whether z is a solution, recomputed with plain numpy."""
+    if not np.isfinite(z).all():
+        return False
+    if isinstance(problem, FrictionProblem):
+        size = np.abs(problem.W) @ np.abs(z) + np.abs(problem.q)
+        residual = np.abs(cone_map(z, problem.W @ z + problem.q, problem.mu, problem.dim))
+        return bool(residual.max() <= TOL * problem.scale + ROUNDING * problem.n * size.max())
+    if isinstance(problem, mf.MCP):
+        w = np.array(problem.F(z)).ravel()
+        return bool(np.abs(natural_map(z, w, problem.lower, problem.upper)).max() <= TOL + ROUNDING)
+    return certified_linear(problem, z)
+
+
+def certified_linear(problem: mf.MixedLCP, z: np.ndarray) -> bool:
+    """Return whether z solves a mixed LCP, recomputed in extended precision."""
     M, q = problem.M_dense.astype(np.longdouble), problem.q.astype(np.longdouble)
-    if not np.isfinite(z).all() or (z < problem.lower).any() or (z > problem.upper).any():
+    if (z < problem.lower).any() or (z > problem.upper).any():
         return False
     w = M @ z + q
     residual = np.abs(np.minimum(np.maximum(w, z - problem.upper), z - problem.lower))
@@ -274,8 +290,9 @@ def report(console: Console, breaches: Sequence[Breach], seed: int, out: Path) -
     printed: Counter[str] = Counter()
     for breach in breaches:
         problem = make_case(breach.case, seed).problem
-        data = {name: getattr(problem, name) for name in ("q", "lower", "upper")}
-        np.savez(out / f"seed{seed}_case{breach.case}.npz", M=problem.M_dense, **data)
+        if isinstance(problem, mf.MixedLCP):
+            data = {name: getattr(problem, name) for name in ("q", "lower", "upper")}
+            np.savez(out / f"seed{seed}_case{breach.case}.npz", M=problem.M_dense, **data)
         printed[breach.solver] += 1
         if printed[breach.solver] <= PRINTED:
             line = f"BREACH case {breach.case}: {breach.solver}: {breach.what}"

@@ -1,6 +1,7 @@
 """Seeded small problems that try to break a solver: case k is the same on every machine.
 
-Each maker takes a random generator and returns the arguments of `mcpframe.MixedLCP`.
+Most cases are mixed LCPs; each maker takes a random generator and returns the arguments of
+`mcpframe.MixedLCP`. A few are nonlinear, or friction on the exact cone.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import casadi
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import mcpframe as mf
+from mcpframe.friction import FrictionProblem
 from mcpframe.generators import CLASSES, SOLVABLE, random_lcp
 
 Array = NDArray[np.float64]
@@ -22,6 +25,8 @@ Data = tuple[Array, Array, Array, Array]
 
 LARGEST = 6
 """Rows of a case, at most (a few contact problems have twelve)."""
+OTHERS = 47
+"""One case in so many is not a mixed LCP."""
 DECADES = 150
 """Sizes of data reach from 1e-150 to 1e150: their squares are still numbers."""
 
@@ -38,7 +43,7 @@ class Case:
 
     index: int
     kind: str
-    problem: mf.MixedLCP
+    problem: mf.MixedLCP | mf.MCP | FrictionProblem
     solvable: bool
     start: dict[str, Any] = field(default_factory=dict)
 
@@ -47,9 +52,12 @@ def make_case(index: int, seed: int = 0) -> Case:
     """Return case number index of a seed."""
     rng = np.random.default_rng([seed, index])
     n = int(rng.integers(1, LARGEST + 1))
+    if index % OTHERS == OTHERS - 1:
+        kind = str(rng.choice(list(OTHER_MAKERS)))
+        return Case(index, kind, OTHER_MAKERS[kind](n, rng), False)
     if rng.random() < 0.5:
         kind = str(rng.choice(list(CLASSES)))
-        size = (12 if rng.random() < 0.05 else 6) if kind == "contact" else n
+        size = (12 if rng.random() < 0.01 else 6) if kind == "contact" else n
         problem = random_lcp(kind, size, seed=int(rng.integers(2**31)))
         return Case(index, kind, _stored(problem, rng), kind in SOLVABLE, _start(problem.n, rng))
     kind = str(rng.choice(list(MAKERS)))
@@ -186,6 +194,32 @@ MAKERS: dict[str, Callable[[int, Rng], Data]] = {
     "huge_bounds": _huge_bounds,
 }
 """Makers beyond the random classes of `mcpframe.generators`."""
+
+
+def _nonlinear(n: int, rng: Rng) -> mf.MCP:
+    """A random mixed LCP and a nonlinear term: cubic, exponential, or one that is not defined everywhere."""
+    base = random_lcp(
+        str(rng.choice(["monotone", "arbitrary", "box", "mixed"])), n, seed=int(rng.integers(2**31))
+    )
+    z = casadi.SX.sym("z", n)
+    terms = (z**3, casadi.exp(z) - 1, casadi.sqrt(z + 1), 1 / (z + 2), casadi.log(z + 0.5))
+    F = casadi.DM(base.M_dense) @ z + casadi.DM(base.q) + terms[int(rng.integers(len(terms)))]
+    return mf.MCP(casadi.Function("F", [z], [F]), base.lower, base.upper)
+
+
+def _friction(n: int, rng: Rng) -> FrictionProblem:
+    """One or two contacts on a Delassus matrix of any rank, with and without friction."""
+    n_c = 1 + n % 2
+    B = rng.standard_normal((3 * n_c, int(rng.integers(0, 3 * n_c + 1)))) * 10.0 ** rng.integers(-3, 4)
+    q = B @ rng.standard_normal(B.shape[1]) if rng.random() < 0.7 else rng.standard_normal(3 * n_c)
+    return FrictionProblem(B @ B.T, q, rng.choice([0.0, 0.3, 1.0], n_c))
+
+
+OTHER_MAKERS: dict[str, Callable[[int, Rng], mf.MCP | FrictionProblem]] = {
+    "nonlinear": _nonlinear,
+    "friction": _friction,
+}
+"""Makers of problems that are no mixed LCPs."""
 
 
 def misuse(rng: Rng) -> Callable[[], object]:

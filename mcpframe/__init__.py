@@ -17,6 +17,7 @@ from mcpframe.exceptions import (
 )
 from mcpframe.friction import FrictionProblem
 from mcpframe.io.corpus import Corpus
+from mcpframe.io.fclib import load_fclib
 from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
 from mcpframe.layout import ContactBlocks, Layout
 from mcpframe.plugin import AbstractFormulation, AbstractSolver, Request
@@ -58,6 +59,7 @@ __all__ = [
     "available_solvers",
     "formulation",
     "load_config",
+    "load_fclib",
     "load_problem",
     "load_record",
     "load_solver",

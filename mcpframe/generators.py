@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,16 @@ GRAVITY = 9.81
 TIME_STEP = 0.01
 """Seconds of gravity in the velocity that a contact has to stop."""
 UP = np.array([0.0, 0.0, 1.0])
+FLOOR_FRAME = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+"""Columns: the normal, which is up, and two tangents."""
+
+
+class Drift(Protocol):
+    """How a quantity has changed since the moment of the seed: by a relative amount times its size."""
+
+    def __call__(self, x: Array, size: float = 1.0) -> Array:
+        """Return the quantity x a moment later."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,12 +74,18 @@ class ContactSystem:
         W = self.J.T @ self.mass_inverse @ self.J
         return FrictionProblem(0.5 * (W + W.T), self.J.T @ self.v_minus, self.mu)
 
-    def later(self, change: float, seed: int = 0) -> ContactSystem:
-        """Return the system a moment later: contact map and velocity changed by a small relative amount."""
-        rng = np.random.default_rng(seed)
-        J = self.J * (1.0 + change * rng.standard_normal(self.J.shape))
-        shake = change * np.abs(self.v_minus).mean() * rng.standard_normal(self.v_minus.shape)
-        return replace(self, J=J, v_minus=self.v_minus + shake)
+    def shaken(self, change: float, seed: int = 0) -> ContactSystem:
+        """Return a neighbour that no motion leads to: every entry of J and v- moves by itself.
+
+        Contacts of one face are then no longer coplanar, so it is a harder neighbour than ``change`` of
+        `contact_lcp` gives: which of them carry the load may change altogether.
+        """
+        noise = np.random.default_rng(seed)
+        J = self.J * (1.0 + change * noise.standard_normal(self.J.shape))
+        size = np.abs(self.v_minus).mean()
+        return replace(
+            self, J=J, v_minus=self.v_minus + change * size * noise.standard_normal(self.v_minus.size)
+        )
 
 
 def contact_lcp(
@@ -79,63 +96,69 @@ def contact_lcp(
     Args:
         n_u: number of contacts.
         family: one of `FAMILIES`.
-        n_f: friction directions per contact.
+        n_f: friction directions per contact, even.
         seed: same arguments, same bits.
-        change: relative change of contact map and velocity; a small one gives the problem that the
-            next time step would pose, a neighbour for warm starts.
+        change: how far the system has moved on, relative to its size; 1e-3 is about one step of 1 ms. The
+            same seed with a small change gives a neighbour for warm starts.
     """
-    system = contact_system(n_u, family, seed=seed)
-    return (system.later(change, seed) if change else system).problem(n_f)
+    return contact_system(n_u, family, seed=seed, change=change).problem(n_f)
 
 
-def contact_system(n_u: int, family: str = "full", *, seed: int = 0) -> ContactSystem:
+def contact_system(n_u: int, family: str = "full", *, seed: int = 0, change: float = 0.0) -> ContactSystem:
     """Return the system behind `contact_lcp`."""
     if family not in FAMILIES:
         raise OptionError(f"family {family!r};{nearest(family, FAMILIES)} known: {', '.join(FAMILIES)}")
     if n_u < 1:
         raise OptionError(f"n_u = {n_u!r}: at least one contact is needed")
-    return FAMILIES[family](n_u, np.random.default_rng([list(FAMILIES).index(family), n_u, seed]))
+    rng, noise = (np.random.default_rng([list(FAMILIES).index(family), n_u, seed, k]) for k in (0, 1))
+
+    def drift(x: Array, size: float = 1.0) -> Array:
+        """Return the quantity x a moment later."""
+        return np.asarray(x + change * size * noise.standard_normal(np.shape(x)))
+
+    return FAMILIES[family](n_u, rng, drift)
 
 
-def _full(n_u: int, rng: Rng) -> ContactSystem:
-    return _random_contacts(4 * n_u, n_u, rng)
+def _full(n_u: int, rng: Rng, drift: Drift) -> ContactSystem:
+    return _random_contacts(4 * n_u, n_u, rng, drift)
 
 
-def _redundant(n_u: int, rng: Rng) -> ContactSystem:
-    return _random_contacts(n_u, n_u, rng)
+def _redundant(n_u: int, rng: Rng, drift: Drift) -> ContactSystem:
+    return _random_contacts(n_u, n_u, rng, drift)
 
 
-def _random_contacts(N: int, n_u: int, rng: Rng) -> ContactSystem:
+def _random_contacts(N: int, n_u: int, rng: Rng, drift: Drift) -> ContactSystem:
     """Return a random contact map with unit columns and a well-conditioned mass matrix."""
-    J = rng.standard_normal((N, 3 * n_u))
+    J = drift(rng.standard_normal((N, 3 * n_u)))
     J /= np.linalg.norm(J, axis=0)
     L = np.eye(N) + 0.3 * rng.standard_normal((N, N)) / np.sqrt(N)
-    return ContactSystem(J, L @ L.T, rng.standard_normal(N), _friction(n_u, rng))
+    return ContactSystem(J, L @ L.T, drift(rng.standard_normal(N)), _friction(n_u, rng))
 
 
 def _friction(n_u: int, rng: Rng) -> Array:
     return rng.uniform(0.2, 1.0, n_u)
 
 
-def _boxes(n_u: int, rng: Rng) -> ContactSystem:
+def _boxes(n_u: int, rng: Rng, drift: Drift) -> ContactSystem:
     """Return towers of boxes, [omega; v] per box at its centre, that fall onto each other and slide."""
     groups = np.array_split(np.arange(n_u), max(1, round(n_u / 6)))
     n_boxes = len(groups)
     J = np.zeros((6 * n_boxes, 3 * n_u))
     size = rng.uniform(0.1, 0.5, (n_boxes, 3))
     mass = 10.0 ** rng.uniform(0.0, 2.0, n_boxes)
-    inertia = mass[:, None] / 3.0 * (size**2).sum(axis=1, keepdims=True) - mass[:, None] / 3.0 * size**2
+    inertia = mass[:, None] / 3.0 * ((size**2).sum(axis=1, keepdims=True) - size**2)
+    yaw, slid = drift(rng.uniform(0.0, 2.0 * np.pi, n_boxes)), drift(np.zeros((n_boxes, 2)), 0.3)
     for k, contacts in enumerate(groups):
-        foot = _rim(len(contacts)) * (size[k] if k % 3 == 0 else np.minimum(size[k], size[k - 1]))
-        yaw = rng.uniform(0.0, 2.0 * np.pi)
+        on_floor = k % 3 == 0  # every third box starts a tower, the others stand on the one before
+        foot = _rim(len(contacts)) * (size[k] if on_floor else np.minimum(size[k], size[k - 1]))
+        foot = foot @ _turn(yaw[k]).T
         for i, point in zip(contacts, foot, strict=True):
-            frame = _frame(yaw)
-            J[6 * k : 6 * k + 6, 3 * i : 3 * i + 3] = _wrench(point - size[k, 2] * UP, frame)
-            if k % 3:  # every third box starts a tower on the floor, the others stand on the one before
-                below = _wrench(point + size[k - 1, 2] * UP, frame)
-                J[6 * k - 6 : 6 * k, 3 * i : 3 * i + 3] = -below
+            columns = slice(3 * i, 3 * i + 3)
+            J[6 * k : 6 * k + 6, columns] = _wrench(point - size[k, 2] * UP)
+            if not on_floor:
+                J[6 * k - 6 : 6 * k, columns] = -_wrench(point + np.r_[slid[k], size[k - 1, 2]])
     mass_inverse = np.diag((1.0 / np.c_[inertia, mass, mass, mass]).ravel())
-    v = rng.normal(0.0, 0.3, (n_boxes, 6)) - [0, 0, 0, 0, 0, GRAVITY * TIME_STEP]
+    v = drift(rng.normal(0.0, 0.3, (n_boxes, 6)), 0.3) - GRAVITY * TIME_STEP * np.r_[0, 0, 0, UP]
     return ContactSystem(J, mass_inverse, v.ravel(), _friction(n_u, rng))
 
 
@@ -146,21 +169,21 @@ def _rim(count: int) -> Array:
     return np.column_stack([x, y, np.zeros(8)])[:count]
 
 
-def _frame(yaw: float) -> Array:
-    """Return the columns normal (up) and two tangents turned by yaw."""
+def _turn(yaw: float) -> Array:
+    """Return the rotation about the vertical."""
     c, s = np.cos(yaw), np.sin(yaw)
-    return np.array([[0.0, c, -s], [0.0, s, c], [1.0, 0.0, 0.0]])
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
-def _wrench(arm: Array, frame: Array) -> Array:
-    """Return [moment; force] at the centre of unit forces along the columns of frame at the arm [6, 3]."""
-    return np.vstack([np.cross(arm, frame.T).T, frame])
+def _wrench(arm: Array) -> Array:
+    """Return [moment; force] at the centre of unit forces along the contact frame at the arm [6, 3]."""
+    return np.vstack([np.cross(arm, FLOOR_FRAME.T).T, FLOOR_FRAME])
 
 
-def _chain(n_u: int, rng: Rng) -> ContactSystem:
+def _chain(n_u: int, rng: Rng, drift: Drift) -> ContactSystem:
     """Return a thread of unit masses; link j points along d = (cos p cos y, cos p sin y, sin p)."""
     length = 1.0 / n_u
-    yaw, pitch = np.cumsum(rng.normal(0.0, 0.5, n_u)), rng.normal(0.0, 0.05, n_u)
+    yaw, pitch = drift(np.cumsum(rng.normal(0.0, 0.5, n_u))), drift(rng.normal(0.0, 0.05, n_u))
     d_yaw = np.c_[-np.cos(pitch) * np.sin(yaw), np.cos(pitch) * np.cos(yaw), np.zeros(n_u)]
     d_pitch = np.c_[-np.sin(pitch) * np.cos(yaw), -np.sin(pitch) * np.sin(yaw), np.cos(pitch)]
     column = length * np.vstack([d_yaw, d_pitch])
@@ -168,13 +191,13 @@ def _chain(n_u: int, rng: Rng) -> ContactSystem:
     velocity_map = reaches[:, :, None] * column[None, :, :]
     mass_matrix = np.einsum("ijx,ikx->jk", velocity_map, velocity_map) + length**2 / 12.0 * np.eye(2 * n_u)
     mass_inverse = np.linalg.inv(mass_matrix)
-    J = np.concatenate([velocity_map[i] @ _frame(yaw[i]) for i in range(n_u)], axis=1)
+    J = np.concatenate([velocity_map[i] @ FLOOR_FRAME for i in range(n_u)], axis=1)
     fall = mass_inverse @ velocity_map[:, :, 2].sum(axis=0) * -GRAVITY * TIME_STEP
-    v_minus = rng.normal(0.0, 0.3, 2 * n_u) + fall
+    v_minus = drift(rng.normal(0.0, 0.3, 2 * n_u), 0.3) + fall
     return ContactSystem(J, 0.5 * (mass_inverse + mass_inverse.T), v_minus, _friction(n_u, rng))
 
 
-FAMILIES: dict[str, Callable[[int, Rng], ContactSystem]] = {
+FAMILIES: dict[str, Callable[[int, Rng, Drift], ContactSystem]] = {
     "full": _full,
     "redundant": _redundant,
     "boxes": _boxes,

@@ -32,7 +32,6 @@ CodeTable = types.Array(types.int8, 2, "C")
 
 _FLAGS = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 _announced: set[str] = set()
-_helper_files: set[str] = set()
 
 
 def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -64,19 +63,16 @@ def _cached(function: Callable[..., Any]) -> Any:
 
 def inline(function: Callable[..., Any]) -> Any:
     """Mark a helper that kernels call; it is compiled into them."""
-    _helper_files.add(function.__code__.co_filename)
     return numba.njit(forceinline=True, **_FLAGS)(function)
 
 
 def inline_reduction(function: Callable[..., Any]) -> Any:
     """As `inline`, for sums: lets the compiler reorder them into vector lanes (same bits every run)."""
-    _helper_files.add(function.__code__.co_filename)
     return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc"}}))(function)
 
 
 def inline_extremum(function: Callable[..., Any]) -> Any:
     """As `inline`, for minima and maxima: lets the compiler reorder them; the data must hold no NaN."""
-    _helper_files.add(function.__code__.co_filename)
     return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc", "nnan", "nsz"}}))(
         function
     )
@@ -84,16 +80,26 @@ def inline_extremum(function: Callable[..., Any]) -> Any:
 
 def callee(function: Callable[..., Any]) -> Any:
     """Mark a long helper that kernels call; it is compiled with them, but once, not at every call."""
-    _helper_files.add(function.__code__.co_filename)
     return numba.njit(**_FLAGS)(function)
 
 
 def _stamp(dispatcher: Any) -> None:
-    """Make a cached kernel depend on the files of the helpers it may call, not on its own file alone."""
+    """Make a cached kernel depend on the files of the helpers it calls, not on its own file alone."""
     cache_file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
     if cache_file is not None and hasattr(cache_file, "_source_stamp"):
-        helpers = [(path, os.stat(path).st_mtime, os.stat(path).st_size) for path in sorted(_helper_files)]
+        files = sorted({function.__code__.co_filename for function in _callees(dispatcher.py_func, {})})
+        helpers = [(path, os.stat(path).st_mtime, os.stat(path).st_size) for path in files]
         cache_file._source_stamp = (cache_file._source_stamp, tuple(helpers))
+
+
+def _callees(function: Any, found: dict[Any, None]) -> dict[Any, None]:
+    """Return the compiled functions that a function calls, directly or not."""
+    for name in function.__code__.co_names:
+        helper = getattr(function.__globals__.get(name), "py_func", None)
+        if helper is not None and helper not in found:
+            found[helper] = None
+            _callees(helper, found)
+    return found
 
 
 def _announce(dispatcher: Any, module: str) -> None:

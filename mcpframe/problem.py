@@ -47,6 +47,9 @@ class MixedLCP:
         lower, upper: bounds [n] or scalars; infinities allowed, equal bounds fix a variable.
         layout: names of consecutive blocks of z.
         contacts: where the contact unknowns lie, if the problem comes from contacts.
+
+    Attributes:
+        n: number of rows, which is the length of z.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class MixedLCP:
         contacts: ContactBlocks | None = None,
     ) -> None:
         self.q = real_vector("q", q)
+        self.n = int(self.q.size)
         self.M: Array | sp.csr_array = _square(M, self.q.size)
         self.lower, self.upper = _bounds(lower, upper, self.q.size)
         self.layout = _checked_layout(layout, self.q.size)
@@ -93,17 +97,13 @@ class MixedLCP:
     def _of_checked(cls, M: Array, q: Array, lower: Array, upper: Array, layout: Layout) -> MixedLCP:
         problem = object.__new__(cls)
         problem.M, problem.q, problem.lower, problem.upper = M, q, lower, upper
+        problem.n = int(q.size)
         problem.layout, problem.contacts = layout, None
         return problem
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
         return f"MixedLCP(n={self.n}, {kind}, free={int(self.free.sum())}, blocks={dict(self.layout.sizes)})"
-
-    @property
-    def n(self) -> int:
-        """Number of rows, which is the length of z."""
-        return int(self.q.size)
 
     @property
     def is_sparse(self) -> bool:

@@ -26,6 +26,15 @@ def dot(x: Any, y: Any) -> Any:
     return total
 
 
+@inline_reduction
+def row_dot(A: Any, i: int, x: Any, first: int, last: int) -> Any:
+    """Return sum of A[i, j] x[j] over first <= j < last; no view is made, for those count references."""
+    total = 0.0
+    for j in range(first, last):
+        total += A[i, j] * x[j]
+    return total
+
+
 @inline
 def natural_entry(z: Any, w: Any, lower: Any, upper: Any) -> Any:
     """Return |z - clip(z - w, l, u)| of one row, +inf where it is not a number.
@@ -54,7 +63,7 @@ def certify_dense(M, q, lower, upper, z, w):  # type: ignore[no-untyped-def]
     for i in range(n):
         z[i] = min(max(z[i], lower[i]), upper[i]) if z[i] == z[i] else z[i]
     for i in range(n):
-        w[i] = q[i] + dot(M[i], z)
+        w[i] = q[i] + row_dot(M, i, z, 0, n)
     return natural_residual(z, w, lower, upper)
 
 

@@ -33,7 +33,7 @@ class Status(Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Claim:
     """What a solver says it found; never shown to the user before it is certified.
 

@@ -17,9 +17,11 @@ from mcpframe.infeasibility import proves_infeasible
 from mcpframe.plugin import AbstractSolver, Request
 from mcpframe.problem import MixedLCP
 from mcpframe.registry import SOLVERS
-from mcpframe.solution import AT_LOWER, BASIC, Claim, Solution, Status
+from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
 
 Array = NDArray[np.float64]
+VALID_CODES = bytes((AT_LOWER, AT_UPPER, BASIC))
+WRONG_CODE = "basis: codes are 0 (z at lower), 1 (z at upper) and 2 (in between)"
 SolverLike = str | AbstractSolver | Mapping[str, Any]
 
 
@@ -155,7 +157,7 @@ def _certified_only(problem: Any, points: Iterable[Any], tol: float) -> Iterator
 
 def _residual(problem: Any, z: Any) -> tuple[Array, Array, float]:
     try:
-        point = np.asarray(z, dtype=np.float64)
+        point = z if type(z) is np.ndarray and z.dtype == np.float64 else np.asarray(z, dtype=np.float64)
     except (TypeError, ValueError):
         point = np.empty(0)
     if point.shape != (problem.n,):
@@ -199,9 +201,14 @@ def _start_point(z0: ArrayLike, n: int) -> Array:
 
 
 def _start_basis(basis: ArrayLike, n: int) -> NDArray[np.int8]:
-    codes = index_array("basis", basis)
+    # What a solution carries is an int8 array already; to convert it would cost more than a warm solve.
+    ready = isinstance(basis, np.ndarray) and basis.dtype == np.int8
+    codes = basis if ready else index_array("basis", basis)
     if codes.shape != (n,):
         raise ProblemError(f"basis: shape {codes.shape}, expected ({n},)")
-    if n and (codes.min() < AT_LOWER or codes.max() > BASIC):
-        raise ProblemError("basis: codes are 0 (z at lower), 1 (z at upper) and 2 (in between)")
-    return codes.astype(np.int8)
+    if not ready and n and (codes.min() < AT_LOWER or codes.max() > BASIC):
+        raise ProblemError(WRONG_CODE)
+    codes = codes.astype(np.int8)
+    if codes.tobytes().strip(VALID_CODES):
+        raise ProblemError(WRONG_CODE)
+    return codes

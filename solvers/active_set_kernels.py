@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline
-from mcpframe.residual import dot, natural_entry
+from mcpframe.residual import natural_entry, row_dot
 from mcpframe.solvers.dense_kernels import lu_factor, lu_solve
 from mcpframe.solvers.tableau_kernels import AT_LOWER, AT_UPPER, BASIC
 
+FINE = 1e-12
+"""A residual below this share of |q| is rounding: no refinement is tried."""
 SLACK = 1e-12
 """A row changes its code only when its sign is wrong by more than this share of the sizes at hand."""
 
@@ -30,24 +32,27 @@ def rest_point(lower: float, upper: float, code: int) -> float:
 @callee
 def residual_of(M: Any, q: Any, lower: Any, upper: Any, z: Any, w: Any) -> float:
     """Write w = M z + q and return the natural residual."""
+    n = q.shape[0]
     worst = 0.0
-    for i in range(q.shape[0]):
-        w[i] = q[i] + dot(M[i], z)
+    for i in range(n):
+        w[i] = q[i] + row_dot(M, i, z, 0, n)
         worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
     return worst
 
 
 @callee
-def basis_point(M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, work: Any) -> bool:
-    """Write the point of a basis, refined once; False where the basis is singular.
+def factor_basis(M: Any, lower: Any, upper: Any, codes: Any, z: Any, work: Any) -> int:
+    """Put nonbasic variables on their bounds, basic ones to zero, and factor M_aa.
 
     Args:
         work: workspace (A, R, order, index): A for M_aa [n, n], R two rows [2, n], order and index [n].
+
+    Returns:
+        The number of basic rows, -1 where M_aa is singular.
     """
-    A, R, order, index = work
-    n = q.shape[0]
+    A, _, order, index = work
     k = 0
-    for i in range(n):
+    for i in range(z.shape[0]):
         free = lower[i] == -np.inf and upper[i] == np.inf
         if lower[i] < upper[i] and (free or codes[i] == BASIC):
             index[k] = i
@@ -56,18 +61,23 @@ def basis_point(M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, work
         else:
             z[i] = rest_point(lower[i], upper[i], codes[i])
     for r in range(k):
-        row = M[index[r]]
+        i = index[r]
         for c in range(k):
-            A[r, c] = row[index[c]]
-    if not lu_factor(A, order, k):
-        return False
-    for _ in range(2):
-        for r in range(k):
-            R[0, r] = -(q[index[r]] + dot(M[index[r]], z))
-        lu_solve(A, order, k, R[0], R[1])
-        for r in range(k):
-            z[index[r]] += R[1, r]
-    return True
+            A[r, c] = M[i, index[c]]
+    return k if lu_factor(A, order, k) else -1
+
+
+@inline
+def correct(M: Any, q: Any, z: Any, work: Any, k: int) -> None:
+    """Move the k basic variables so that w_a = 0: the solution from z_a = 0, a refinement afterwards."""
+    A, R, order, index = work
+    b, x = R[0], R[1]
+    for r in range(k):
+        i = index[r]
+        b[r] = -(q[i] + row_dot(M, i, z, 0, z.shape[0]))
+    lu_solve(A, order, k, b, x)
+    for r in range(k):
+        z[index[r]] += x[r]
 
 
 @inline
@@ -106,16 +116,21 @@ def active_set(
     basis, no guarantee from afar. On return z, w and codes belong to the last basis tried.
 
     Args:
-        work: workspace (A, R, order, index) of `basis_point`.
+        work: workspace of `factor_basis`.
     """
     size = 0.0
     for i in range(q.shape[0]):
         size = max(size, abs(q[i]))
     for step in range(limit):
-        if not basis_point(M, q, lower, upper, codes, z, work):
+        k = factor_basis(M, lower, upper, codes, z, work)
+        if k < 0:
             return np.inf, step + 1
-        residual_of(M, q, lower, upper, z, w)
+        correct(M, q, z, work, k)
+        residual = residual_of(M, q, lower, upper, z, w)
         if recode(lower, upper, z, w, codes, size) == 0:
+            if residual > FINE * size:
+                correct(M, q, z, work, k)
+                residual = residual_of(M, q, lower, upper, z, w)
             clip_into(lower, upper, z)
-            return residual_of(M, q, lower, upper, z, w), step + 1
+            return residual, step + 1
     return np.inf, limit

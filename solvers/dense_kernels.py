@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpframe.jit import callee, inline
-from mcpframe.residual import dot
+from mcpframe.jit import callee
+from mcpframe.residual import row_dot
 
-SINGULAR = 1e-13
-"""A pivot below this share of its column's original size makes a matrix singular."""
-
-
-@inline
-def axpy(f: Any, x: Any, y: Any) -> None:
-    """Add f x to y."""
-    for j in range(y.shape[0]):
-        y[j] += f * x[j]
+SINGULAR = 1e-15
+"""A pivot below this share of the largest entry makes a matrix singular."""
 
 
 @callee
@@ -26,17 +19,17 @@ def lu_factor(A: Any, order: Any, k: int) -> bool:
         A: matrix [>= k, >= k]; unit lower L below the diagonal, U on and above it afterwards.
         order: row order P [>= k], written here.
     """
+    size = 0.0
     for i in range(k):
         order[i] = i
+        for j in range(k):
+            size = max(size, abs(A[i, j]))
     for c in range(k):
         best, p = 0.0, c
         for i in range(c, k):
             if abs(A[i, c]) > best:
                 best, p = abs(A[i, c]), i
-        size = best
-        for i in range(c):
-            size = max(size, abs(A[i, c]))
-        if not best > SINGULAR * size or not best > 0.0:
+        if not best > SINGULAR * size:
             return False
         if p != c:
             order[c], order[p] = order[p], order[c]
@@ -45,8 +38,10 @@ def lu_factor(A: Any, order: Any, k: int) -> bool:
         inverse = 1.0 / A[c, c]
         for i in range(c + 1, k):
             if A[i, c] != 0.0:
-                A[i, c] *= inverse
-                axpy(-A[i, c], A[c, c + 1 : k], A[i, c + 1 : k])
+                f = A[i, c] * inverse
+                A[i, c] = f
+                for j in range(c + 1, k):
+                    A[i, j] -= f * A[c, j]
     return True
 
 
@@ -54,6 +49,6 @@ def lu_factor(A: Any, order: Any, k: int) -> bool:
 def lu_solve(A: Any, order: Any, k: int, b: Any, x: Any) -> None:
     """Solve with the factors of `lu_factor`: x = A^-1 b; b and x are distinct."""
     for i in range(k):
-        x[i] = b[order[i]] - dot(A[i, :i], x[:i])
+        x[i] = b[order[i]] - row_dot(A, i, x, 0, i)
     for i in range(k - 1, -1, -1):
-        x[i] = (x[i] - dot(A[i, i + 1 : k], x[i + 1 : k])) / A[i, i]
+        x[i] = (x[i] - row_dot(A, i, x, i + 1, k)) / A[i, i]

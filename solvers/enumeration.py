@@ -67,7 +67,7 @@ class Enumeration(AbstractSolver):
         with np.errstate(all="ignore"):
             found = _Enumerated(problem, request.deadline)
             found.run()
-        return _claim(problem, found)
+        return _claim(problem, found, request.tol)
 
 
 @dataclass(eq=False)
@@ -158,21 +158,20 @@ def _codes(k: int, table: NDArray[np.int64], count: NDArray[np.int64]) -> Codes:
     return codes
 
 
-def _claim(problem: MixedLCP, found: _Enumerated) -> Claim:
+def _claim(problem: MixedLCP, found: _Enumerated, tol: float) -> Claim:
+    """Say what was found; a solution whose residual rounding keeps above tol does not count as one."""
     table, count = _choices(problem)
-    numbers = sorted(found.solutions)
-    points = [found.solutions[k] for k in numbers]
+    exact = [k for k in sorted(found.solutions) if problem.certify(found.solutions[k])[2] <= tol]
+    points = [found.solutions[k] for k in exact]
     if points:
-        known = "all" if found.complete and not found.undecided else "perhaps not all"
+        basis, others = _codes(exact[0], table, count), tuple(points[1:])
         return Claim(
-            points[0],
-            Status.SOLVED,
-            found.tried,
-            f"{len(points)} solution{'s' * (len(points) > 1)}, {known} (one of each continuum)",
-            basis=_codes(numbers[0], table, count),
-            alternatives=tuple(points[1:]),
+            points[0], Status.SOLVED, found.tried, _tally(found, len(points)), basis, alternatives=others
         )
     nearest = np.clip(np.zeros(problem.n), problem.lower, problem.upper)
+    if found.solutions:
+        message = "there is a solution, but the data are too large or too small to give it to the tolerance"
+        return Claim(found.solutions[min(found.solutions)], Status.NUMERICAL, found.tried, message)
     if not found.complete:
         total = int(np.prod(count))
         return Claim(
@@ -183,3 +182,8 @@ def _claim(problem: MixedLCP, found: _Enumerated) -> Claim:
         return Claim(nearest, Status.NUMERICAL, found.tried, message)
     message = f"all {found.tried} complementary bases are empty: there is no solution"
     return Claim(nearest, Status.INFEASIBLE, found.tried, message, farkas=find_certificate(problem))
+
+
+def _tally(found: _Enumerated, number: int) -> str:
+    known = "all" if found.complete and not found.undecided else "perhaps not all"
+    return f"{number} solution{'s' * (number > 1)}, {known} (one of each continuum)"

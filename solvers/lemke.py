@@ -25,7 +25,6 @@ rule); Sargent 1978 and Dirkse, Ferris 1995 (bounds; start from any basis).
 from __future__ import annotations
 
 import threading
-from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -35,6 +34,7 @@ from pydantic import Field
 from mcpframe.plugin import AbstractSolver, Request
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
+from mcpframe.solvers.alarm import NEVER, alarm
 from mcpframe.solvers.free_rows import eliminate_free_rows
 from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, solve_dense
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
@@ -98,12 +98,16 @@ class Lemke(AbstractSolver):
         if start is not None:
             codes[0] = start
         z, ray = np.empty(n), np.zeros(n)
-        with _Alarm(request.deadline) as stop:
-            residual, ended, pivots = solve_dense(
-                problem.M_dense, problem.q, problem.lower, problem.upper,
-                codes, start is not None, request.tol, self.max_pivots, self.attempts,
-                z, ray, work.T, work.V, work.K, work.R, stop,
-            )  # fmt: skip
+        arguments = (
+            problem.M_dense, problem.q, problem.lower, problem.upper,
+            codes, start is not None, request.tol, self.max_pivots, self.attempts,
+            z, ray, work.T, work.V, work.K, work.R,
+        )  # fmt: skip
+        if request.deadline < np.inf:
+            with alarm(request.deadline) as stop:
+                residual, ended, pivots = solve_dense(*arguments, stop)
+        else:
+            residual, ended, pivots = solve_dense(*arguments, NEVER)
         if residual <= request.tol:
             return Claim(z, Status.SOLVED, pivots, basis=codes[0])
         status, message = _STATUS[ended]
@@ -157,26 +161,3 @@ def _aligned(rows: int, columns: int) -> Array:
     raw = np.empty(rows * columns + 8)
     first = (-raw.ctypes.data) % 64 // 8
     return raw[first : first + rows * columns].reshape(rows, columns)
-
-
-class _Alarm:
-    """Set a flag at the deadline, from another thread, while the kernel runs without the interpreter lock."""
-
-    def __init__(self, deadline: float) -> None:
-        self.flag = np.zeros(1, np.int64)
-        self.timer: threading.Timer | None = None
-        if deadline < np.inf:
-            self.timer = threading.Timer(max(0.0, deadline - perf_counter()), self._ring)
-
-    def _ring(self) -> None:
-        self.flag[0] = 1
-
-    def __enter__(self) -> NDArray[np.int64]:
-        if self.timer is not None:
-            self.timer.daemon = True
-            self.timer.start()
-        return self.flag
-
-    def __exit__(self, *_: object) -> None:
-        if self.timer is not None:
-            self.timer.cancel()

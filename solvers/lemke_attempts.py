@@ -20,7 +20,15 @@ from mcpframe.jit import (
     kernel,
 )
 from mcpframe.residual import dot
-from mcpframe.solvers.active_set_kernels import active_set, basis_point, clip_into, residual_of, rest_point
+from mcpframe.solvers.active_set_kernels import (
+    FINE,
+    active_set,
+    clip_into,
+    correct,
+    factor_basis,
+    residual_of,
+    rest_point,
+)
 from mcpframe.solvers.lemke_kernels import (
     ENDED,
     LARGEST_PIVOT,
@@ -56,9 +64,6 @@ from mcpframe.solvers.tableau_kernels import (
     pair_free,
     shift,
 )
-
-FINE = 1e-12
-"""A residual below this share of max |w at the base point| is rounding: no refinement is tried."""
 
 # rows of the workspace R [4, n]
 W_BASE, S, W, POINT, SHARP, STEP_0, STEP_1 = 0, 1, 2, 3, 4, 5, 6
@@ -225,7 +230,11 @@ def sharpen(
         size = max(size, abs(R[W_BASE, i]))
     if residual <= FINE * size:
         return residual
-    if basis_point(M, q, lower, upper, codes, z_new, (T, R[STEP_0:], K[0], K[1])):
+    work = T, R[STEP_0:], K[0], K[1]
+    k = factor_basis(M, lower, upper, codes, z_new, work)
+    if k >= 0:
+        correct(M, q, z_new, work, k)
+        correct(M, q, z_new, work, k)
         clip_into(lower, upper, z_new)
         sharper = residual_of(M, q, lower, upper, z_new, w)
         if sharper < residual:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline, inline_extremum
-from mcpframe.solvers.dense_kernels import axpy
 from mcpframe.solvers.tableau_kernels import (
     AT_LOWER,
     AT_UPPER,
@@ -23,7 +22,6 @@ from mcpframe.solvers.tableau_kernels import (
     HIGH,
     LOW,
     NONBASIC_VAR,
-    PIVOT_ROW,
     PLACE,
     RATE,
     SIGN,
@@ -32,9 +30,13 @@ from mcpframe.solvers.tableau_kernels import (
     STATE,
     STEP,
     X,
+    entry,
     exchange,
     move,
     pivot_in,
+    postpone_exchange,
+    rates_into,
+    settle,
     swap_names,
 )
 
@@ -51,6 +53,8 @@ LAST_PIVOT = 1e-12
 """The share below which entries are zero when nothing larger blocks."""
 TIE = 1e-12
 """Ratios this close (the data are scaled to one) are equal."""
+POSTPONE_FROM = 64
+"""Rows from which on updates are postponed; a smaller dictionary stays in the first-level cache."""
 T_ZERO = 2e-12
 """A t this small (the data are scaled to one) has reached zero."""
 LEX = 1e-13
@@ -92,16 +96,15 @@ def enter_basis(T: Any, V: Any, K: Any, codes: Any, n_comp: int, n_r: int, n_t: 
 def set_range(V: Any, K: Any, r: int, n_comp: int, n_t: int) -> None:
     """Write the bounds of the basic variable of row r."""
     v = K[BASIC_VAR, r]
-    if v == 2 * n_t:
-        V[LOW, r], V[HIGH, r] = 0.0, np.inf
-    elif v < n_t:
-        V[LOW, r], V[HIGH, r] = (0.0, V[SPAN, v]) if v < n_comp else (-np.inf, np.inf)
-    elif v - n_t >= n_comp:
-        V[LOW, r], V[HIGH, r] = -np.inf, np.inf
-    elif K[STATE, v - n_t] == AT_UPPER:
-        V[LOW, r], V[HIGH, r] = -np.inf, 0.0
-    else:
-        V[LOW, r], V[HIGH, r] = 0.0, np.inf
+    low, high = 0.0, np.inf
+    if v < n_t:
+        high = V[SPAN, v]
+    elif v < 2 * n_t and K[STATE, v - n_t] == AT_UPPER:
+        low, high = -np.inf, 0.0
+    if n_comp <= v < n_t or n_t + n_comp <= v < 2 * n_t:
+        low, high = -np.inf, np.inf
+    V[LOW, r] = low
+    V[HIGH, r] = high
 
 
 @inline
@@ -142,32 +145,33 @@ def cover(T: Any, V: Any, K: Any, n_comp: int, n_r: int, n_t: int, cold: bool, s
 
 
 @inline
-def lex_coefficient(T: Any, K: Any, r: int, k: int) -> Any:
+def lex_coefficient(T: Any, V: Any, K: Any, r: int, k: int, m: int) -> Any:
     """Return the coefficient of the k-th perturbation in the basic variable of row r.
 
     The basic variable that stood in row k at the start is perturbed by SIGN_k eps^(k+1), inwards.
     """
     place = K[PLACE, K[START, k]]
     if place >= 0:
-        return -K[SIGN, k] * T[r, place]
+        return -K[SIGN, k] * entry(T, V, r, place, m)
     return float(K[SIGN, k]) if place == -1 - r else 0.0
 
 
 @callee
-def lex_before(T: Any, K: Any, i: int, j: int, rate_i: float, rate_j: float, n_r: int) -> Any:
+def lex_before(T: Any, V: Any, K: Any, i: int, j: int, m: int, n_r: int) -> Any:
     """Return whether row i blocks before row j once the perturbation breaks the tie."""
     for k in range(n_r):
-        difference = lex_coefficient(T, K, i, k) / -rate_i - lex_coefficient(T, K, j, k) / -rate_j
+        a = lex_coefficient(T, V, K, i, k, m) / -V[RATE, i]
+        difference = a - lex_coefficient(T, V, K, j, k, m) / -V[RATE, j]
         if difference < -LEX or difference > LEX:
             return difference < 0.0
     return False
 
 
 @callee
-def lex_negative(T: Any, K: Any, r: int, rate: float, n_r: int) -> Any:
+def lex_negative(T: Any, V: Any, K: Any, r: int, m: int, n_r: int) -> Any:
     """Return whether the perturbation makes row r block earlier than its unperturbed ratio."""
     for k in range(n_r):
-        a = lex_coefficient(T, K, r, k) / -rate
+        a = lex_coefficient(T, V, K, r, k, m) / -V[RATE, r]
         if a < -LEX or a > LEX:
             return a < 0.0
     return False
@@ -183,54 +187,67 @@ def largest_size(x: Any, n: int) -> float:
 
 
 @inline_extremum
-def smallest(x: Any, n: int) -> float:
-    """Return min x_i of the first n entries, inf where n = 0."""
+def largest_rate(V: Any, n_r: int) -> float:
+    """Return max |RATE_i|."""
+    size = 0.0
+    for i in range(n_r):
+        size = max(size, abs(V[RATE, i]))
+    return size
+
+
+@inline_extremum
+def smallest_step(V: Any, n_r: int) -> float:
+    """Return min STEP_i, inf where there is none."""
     least = np.inf
-    for i in range(n):
-        least = min(least, x[i])
+    for i in range(n_r):
+        least = min(least, V[STEP, i])
     return least
 
 
 @inline
 def steps_to_bounds(V: Any, n_r: int, zero: float) -> None:
     """Write into STEP how far the entering variable can go until each basic one meets a bound."""
-    x, low, high, rate, step = V[X], V[LOW], V[HIGH], V[RATE], V[STEP]
     for r in range(n_r):
-        room = high[r] - x[r] if rate[r] > 0.0 else low[r] - x[r]
-        ahead = room / rate[r] if abs(rate[r]) > zero else np.inf
-        step[r] = ahead if ahead > 0.0 else 0.0
+        rate = V[RATE, r]
+        room = V[HIGH, r] - V[X, r] if rate > 0.0 else V[LOW, r] - V[X, r]
+        ahead = room / rate if abs(rate) > zero else np.inf
+        V[STEP, r] = ahead if ahead > 0.0 else 0.0
 
 
 @inline
-def ratio_test(T: Any, V: Any, K: Any, c: int, direction: int, n_r: int, t: int, rule: int) -> Any:
-    """Return (row that blocks, step); row -1 where none does.
+def ratio_test(T: Any, V: Any, K: Any, m: int, n_r: int, t: int, rule: int) -> Any:
+    """Return (row that blocks, step) for the rates in RATE; row -1 where none does.
 
     Among tied rows t goes first, for that ends the path; then the rule decides.
     """
-    rate, step = V[RATE], V[STEP]
-    for r in range(n_r):
-        rate[r] = direction * T[r, c]
-    size = largest_size(rate, n_r)
+    size = largest_rate(V, n_r)
     steps_to_bounds(V, n_r, PIVOT * size)
-    best = smallest(step, n_r)
+    best = smallest_step(V, n_r)
     if best == np.inf:
         steps_to_bounds(V, n_r, LAST_PIVOT * size)
-        best = smallest(step, n_r)
+        best = smallest_step(V, n_r)
     if best == np.inf:
         return -1, best
     limit = best + TIE * (1.0 + best)
     chosen = -1
     for r in range(n_r):
-        if step[r] <= limit:
+        if V[STEP, r] <= limit:
             if K[BASIC_VAR, r] == t:
                 return r, best
             if (
                 chosen < 0
-                or (rule == LARGEST_PIVOT and abs(rate[r]) > abs(rate[chosen]))
-                or (rule == LEXICOGRAPHIC and lex_before(T, K, r, chosen, rate[r], rate[chosen], n_r))
+                or (rule == LARGEST_PIVOT and abs(V[RATE, r]) > abs(V[RATE, chosen]))
+                or (rule == LEXICOGRAPHIC and lex_before(T, V, K, r, chosen, m, n_r))
             ):
                 chosen = r
     return chosen, best
+
+
+@inline
+def advance(V: Any, step: float, n_r: int) -> None:
+    """Move the basic variables by step times their rates."""
+    for i in range(n_r):
+        V[X, i] += step * V[RATE, i]
 
 
 @inline
@@ -243,7 +260,7 @@ def drop_cover(T: Any, V: Any, K: Any, entering: int, n_r: int, n_t: int) -> Non
     s_enters = abs(T[r, c]) > abs(T[r, d])
     if max(abs(T[r, c]), abs(T[r, d])) <= LAST_PIVOT:
         return
-    exchange(T, V[PIVOT_ROW], r, c if s_enters else d, n_r, n_r + 1)
+    exchange(T, V, r, c if s_enters else d, n_r, n_r + 1)
     swap_names(K, r, c if s_enters else d)
     V[X, r] = V[SPAN, i] if s_enters and K[STATE, i] == AT_UPPER else 0.0
     if s_enters:
@@ -258,22 +275,25 @@ def follow(
 
     All basic variables must lie within their bounds at t_0.
     """
-    x, t = V[X], 2 * n_t
+    t = 2 * n_t
     entering, direction, start, reach = t, -1, t_0, t_0
-    move(T, x, n_r, t_0, n_r)
+    m = 0
+    move(T, V[X], n_r, t_0, n_r)
     for pivots in range(limit):
         if stop[0] != 0:
             return STOPPED, pivots, 0, 0
-        if K[PLACE, t] < 0 and x[-1 - K[PLACE, t]] <= T_ZERO:
+        if K[PLACE, t] < 0 and V[X, -1 - K[PLACE, t]] <= T_ZERO:
+            settle(T, V, m, n_r, n_r + 1)
             drop_cover(T, V, K, entering, n_r, n_t)
             return ENDED, pivots + 1, 0, 0
         c = K[PLACE, entering]
-        r, step = ratio_test(T, V, K, c, direction, n_r, t, rule)
+        rates_into(T, V, c, direction, m, n_r)
+        r, step = ratio_test(T, V, K, m, n_r, t, rule)
         crosses = reach < np.inf and (r < 0 or step > reach * (1.0 + TIE))
         if not crosses and reach < np.inf and step >= reach * (1.0 - TIE):
-            crosses = K[BASIC_VAR, r] != t and not lex_negative(T, K, r, V[RATE, r], n_r)
+            crosses = K[BASIC_VAR, r] != t and not lex_negative(T, V, K, r, m, n_r)
         if crosses:
-            move(T, x, c, direction * reach, n_r)
+            advance(V, reach, n_r)
             if entering == t:
                 return ENDED, pivots, c, direction
             K[STATE, entering] = AT_UPPER if direction > 0 else AT_LOWER
@@ -281,13 +301,17 @@ def follow(
             direction = -direction
             continue
         if r < 0:
+            settle(T, V, m, n_r, n_r + 1)
             return RAY, pivots, c, direction
         leaving = K[BASIC_VAR, r]
         at_high = V[RATE, r] > 0.0
-        axpy(step, V[RATE, :n_r], x[:n_r])
-        exchange(T, V[PIVOT_ROW], r, c, n_r, n_r + 1)
+        advance(V, step, n_r)
+        if n_r < POSTPONE_FROM:
+            exchange(T, V, r, c, n_r, n_r + 1)
+        else:
+            m = postpone_exchange(T, V, r, c, direction, m, n_r, n_r + 1)
         swap_names(K, r, c)
-        x[r] = start + direction * step
+        V[X, r] = start + direction * step
         if entering < n_t:
             K[STATE, entering] = BASIC
         set_range(V, K, r, n_comp, n_t)

@@ -1,8 +1,9 @@
 """Runs from several starts until one is good enough: what the Newton and the path solver share.
 
 A run ends at a point; a point near a solution is polished; the best one over all runs is the answer. The first
-few runs are asked for a residual that is small beside |F| at the start even where the tolerance is looser, since
-the data may be tiny; after them the tolerance alone decides.
+few runs on a mixed LCP are asked for a residual that is small beside |q| even where the tolerance is looser, since
+the data may be tiny; after them the tolerance alone decides. Two failures on a mixed LCP are followed by a search
+for a proof that it has no solution.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpframe.infeasibility import find_certificate
 from mcpframe.plugin import Request
 from mcpframe.problem import MCP, MixedLCP
 from mcpframe.solution import Claim, Status
 from mcpframe.solvers.newton_polish import polish
+from mcpframe.solvers.polish import strict_tolerance
 from mcpframe.solvers.scaled_model import scaled_model
 
 Array = NDArray[np.float64]
@@ -28,10 +31,10 @@ Setting = TypeVar("Setting")
 
 ROUNDING = 1e-12
 """Runs aim at this share of |F| at the start: about what rounding leaves of a Newton step."""
-ACCURATE = 1e-9
-"""The share that the first runs are asked for."""
 CAREFUL_RUNS = 4
-"""How many those are."""
+"""How many runs on a mixed LCP are asked for the stricter tolerance."""
+PROOF_AFTER, PROOF_LIMIT = 2, 2000
+"""After how many failures a proof of infeasibility is looked for, and up to which n."""
 NEAR = 1e-2
 """A run is polished where its residual is below this share."""
 REACH, REACH_GROWTH = 0.3, 4.0
@@ -80,6 +83,7 @@ class Multistart:
         self.trace: list[object] = []
         self._reasons: Counter[str] = Counter()
         self._z, self._residual, self._iterations = self.first, math.inf, 0
+        self._farkas: Array | None = None
 
     def run(self, settings: Iterable[Setting], attempt: Callable[[int, Setting], Outcome]) -> Claim:
         """Make attempts, numbered from 1, until one is good enough, time is up or the settings are used up."""
@@ -89,6 +93,8 @@ class Multistart:
             self._reasons[outcome.reason] += 1
             self._keep(number, outcome)
             if self._residual <= self._demanded(number) or perf_counter() > self.request.deadline:
+                break
+            if number == PROOF_AFTER and self._proves_infeasible():
                 break
         return self._claim()
 
@@ -101,23 +107,37 @@ class Multistart:
             self._z, self._residual = z, residual
 
     def _demanded(self, number: int) -> float:
-        tol = self.request.tol
-        careful = number < CAREFUL_RUNS and isinstance(self.problem, MixedLCP)
-        return min(tol, ACCURATE * self.size) if careful else tol
+        if number < CAREFUL_RUNS and isinstance(self.problem, MixedLCP):
+            return strict_tolerance(self.problem, self.request.tol)
+        return self.request.tol
+
+    def _proves_infeasible(self) -> bool:
+        if isinstance(self.problem, MixedLCP) and self.problem.n <= PROOF_LIMIT and self._residual > self.request.tol:
+            self._farkas = find_certificate(self.problem, self.request.deadline - perf_counter())
+        return self._farkas is not None
 
     def _claim(self) -> Claim:
         runs = self._reasons.total()
         ended = ", ".join(f"{reason} ({count})" for reason, count in self._reasons.items())
         message = f"{runs} run{'s' if runs > 1 else ''}: {ended}"
-        if self._residual <= self.request.tol:
-            status, message = Status.SOLVED, message if runs > 1 else ""
-        elif perf_counter() > self.request.deadline:
-            status = Status.TIME_LIMIT
-        else:
-            status = Status.ITERATION_LIMIT if self._reasons[ITERATION_LIMIT] else Status.NUMERICAL
+        status = self._status()
+        if status is Status.INFEASIBLE:
+            message = "a Farkas certificate proves that no solution exists"
+        elif status is Status.SOLVED and runs == 1:
+            message = ""
         model = scaled_model(self.problem, self._z, scaled=False)
         basis = model.codes(self._z, model.F(self._z))
-        return Claim(self._z, status, self._iterations, message, basis, trace=tuple(self.trace))
+        trace = tuple(self.trace)
+        return Claim(self._z, status, self._iterations, message, basis, farkas=self._farkas, trace=trace)
+
+    def _status(self) -> Status:
+        if self._residual <= self.request.tol:
+            return Status.SOLVED
+        if self._farkas is not None:
+            return Status.INFEASIBLE
+        if perf_counter() > self.request.deadline:
+            return Status.TIME_LIMIT
+        return Status.ITERATION_LIMIT if self._reasons[ITERATION_LIMIT] else Status.NUMERICAL
 
 
 def perturbed(problem: MixedLCP | MCP, z: Array, k: int, random: np.random.Generator) -> Array:

@@ -9,7 +9,8 @@ the other choice of scaling, then perturbed starting points from a seeded genera
 
 Matrix class. Every stationary point of the merit solves the problem where F is a P0 function (all monotone
 problems) with mild regularity; elsewhere, contact problems with friction among them, the homotopy and the
-restarts do the work and success is likely, not certain. Nothing is ever proved infeasible.
+restarts do the work and success is likely, not certain. A mixed LCP on which two runs fail is checked for a proof
+of infeasibility.
 
 Derivatives come from the problem (CasADi for an MCP). Dense matrices go to LAPACK, large sparse ones to SuperLU.
 F need not be defined everywhere: steps to where it is not are shortened.

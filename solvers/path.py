@@ -13,7 +13,7 @@ A mixed LCP is its own linearisation, so from a cold start one path, Lemke's, so
 
 Matrix class. Linearised problems are solved for certain where Lemke's method solves them (P, copositive-plus,
 strictly copositive); the iteration converges locally and quadratically at regular solutions. Elsewhere success
-is likely, not certain; nothing is ever proved infeasible.
+is likely, not certain. A mixed LCP on which two runs fail is checked for a proof of infeasibility.
 
 Limits. The dictionary is dense: n^2 memory, n^2 work per pivot.
 
@@ -34,8 +34,9 @@ from pydantic import Field
 from mcpframe.plugin import AbstractSolver, Request
 from mcpframe.problem import MCP, MixedLCP
 from mcpframe.solution import Claim, Status
+from mcpframe.solvers.alarm import alarm
 from mcpframe.solvers.free_rows import Elimination, eliminate_free_rows
-from mcpframe.solvers.lemke import MANY_FREE_ROWS, _Alarm
+from mcpframe.solvers.lemke import MANY_FREE_ROWS
 from mcpframe.solvers.multistart import Multistart, Outcome, perturbed
 from mcpframe.solvers.newton_descent import Run
 from mcpframe.solvers.newton_kernels import FISCHER
@@ -108,7 +109,7 @@ class Path(AbstractSolver):
         return replace(claim, z=z, status=status, basis=codes)
 
     def _solve_whole(self, problem: MixedLCP | MCP, request: Request) -> Claim:
-        with np.errstate(all="ignore"), _Alarm(request.deadline) as stop:
+        with np.errstate(all="ignore"), alarm(request.deadline) as stop:
             search = Multistart(problem, request)
 
             def attempt(number: int, settings: Settings) -> Outcome:

@@ -12,7 +12,7 @@ The dictionary and the pivoting are Lemke's (`tableau_kernels`, `lemke_kernels`)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from mcpframe.solvers.lemke_attempts import (
     read_point,
     set_factors,
 )
-from mcpframe.solvers.lemke_kernels import LEXICOGRAPHIC, SINGULAR, enter_basis, follow, set_range
+from mcpframe.solvers.lemke_kernels import LEXICOGRAPHIC, PIVOT_LIMIT, RAY, SINGULAR, enter_basis, follow, set_range
 from mcpframe.solvers.tableau_kernels import (
     BASE,
     BASIC_VAR,
@@ -59,6 +59,11 @@ from mcpframe.solvers.tableau_kernels import (
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]
+
+DRIFT = 1e-8
+"""Distance from the path, as a share of |r|, above which a dictionary is not trusted."""
+SHORTEST_LEG = 8
+"""A dictionary that has drifted after fewer pivots than this was no good from the start."""
 
 
 @callee
@@ -170,20 +175,45 @@ class LinearPath:
         self._R = np.empty((N_WORK_ROWS, n))
 
     def to(self, t: float, limit: int) -> PathEnd:
-        """Follow the path from 0 to t (0 < t <= 1), or as far as it goes."""
-        short = 1.0 - t
-        q = self.q - short * self.r
-        codes, z = basis_of(self.z, self.w, self.lower, self.upper), np.empty(q.size)
-        ended, pivots, tau = follow_from(
-            self.M, q, self.lower, self.upper, self.z, self.w, limit,
+        """Follow the path from 0 to t (0 < t <= 1), or as far as it goes.
+
+        Where the dictionary has drifted (its point is not on the path), the path is followed again with fewer
+        pivots and goes on from there with a fresh dictionary.
+        """
+        at = PathEnd(self.z, self.w, 0.0, PIVOT_LIMIT, 0)
+        pivots, leg = 0, limit
+        while pivots < limit and at.ended == PIVOT_LIMIT:
+            end = self._leg(at, t, min(leg, limit - pivots))
+            pivots += end.pivots
+            if self._drifted(end):
+                if end.pivots < SHORTEST_LEG:
+                    return replace(at, ended=RAY, pivots=pivots)
+                leg = end.pivots // 2
+            elif end.t <= at.t:
+                return replace(at, ended=end.ended, pivots=pivots)
+            else:
+                at = end
+        return replace(at, pivots=pivots)
+
+    def _leg(self, at: PathEnd, t: float, limit: int) -> PathEnd:
+        """Follow the path from a point on it towards t, for at most `limit` pivots."""
+        tau_start, tau_goal = 1.0 - at.t, 1.0 - t
+        q = self.q - tau_goal * self.r
+        codes, z = basis_of(at.z, at.w, self.lower, self.upper), np.empty(q.size)
+        ended, pivots, share = follow_from(
+            self.M, q, self.lower, self.upper, at.z, at.w, limit,
             codes, z, self._T, self._V, self._K, self._R, self.stop,
         )  # fmt: skip
-        if ended == SINGULAR or not tau < 1.0 or not np.isfinite(z).all():
-            return PathEnd(self.z, self.w, 0.0, ended, pivots)
-        tau = short + t * max(tau, 0.0)
-        z = np.minimum(np.maximum(z, self.lower), self.upper)
+        if ended == SINGULAR or not share < 1.0 or not np.isfinite(z).all():
+            return PathEnd(at.z, at.w, at.t, ended, pivots)
+        tau = tau_goal + (tau_start - tau_goal) * max(share, 0.0)
         w = complementary(codes, self.M @ z + self.q - tau * self.r)
-        return PathEnd(on_basis(codes, z, self.lower, self.upper), w, 1.0 - tau, ended, pivots)
+        z = on_basis(codes, np.minimum(np.maximum(z, self.lower), self.upper), self.lower, self.upper)
+        return PathEnd(z, w, 1.0 - tau, ended, pivots)
+
+    def _drifted(self, end: PathEnd) -> bool:
+        error = self.M @ end.z + self.q - (1.0 - end.t) * self.r - end.w
+        return bool(np.abs(error).max(initial=0.0) > DRIFT * np.abs(self.r).max(initial=0.0))
 
 
 def basis_of(z: Array, w: Array, lower: Array, upper: Array) -> Codes:

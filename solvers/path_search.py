@@ -24,7 +24,7 @@ from mcpframe.solvers.multistart import CONVERGED, ITERATION_LIMIT, TIME_LIMIT, 
 from mcpframe.solvers.newton_kernels import FISCHER, complementarity_rows
 from mcpframe.solvers.path_linear import LinearPath, PathEnd
 from mcpframe.solvers.path_log import MajorRecord
-from mcpframe.solvers.scaled_model import ScaledModel
+from mcpframe.solvers.scaled_model import AffineModel, ScaledModel
 
 Array = NDArray[np.float64]
 
@@ -34,8 +34,11 @@ HALVINGS = 14
 """Points of the path, or of the gradient's, that a search looks at."""
 TRUST = 1e3
 """A Newton point is not trusted where its merit exceeds the checkpoint's by this factor."""
-PATIENCE, LATE_PATIENCE, LATE = 25, 1, 1e-8
-"""Iterations without a better residual before a run is given up; the second where ||Phi|| is below the third."""
+PATIENCE, LATE_PATIENCE = 25, 1
+"""Iterations without a better residual before a run is given up; the second one late in a run."""
+LATE, LATE_AFFINE = 1e-8, 1e-3
+"""A run is late when ||Phi|| is below this; an affine problem is sooner left to the polish."""
+STALLED = "residual stalled"
 BETTER = 0.7
 """The factor by which the residual must fall to count as better."""
 PROX_START, PROX_FACTOR, PROX_TRIES, PROX_ZERO = 1e-4, 10.0, 6, 1e-10
@@ -71,6 +74,7 @@ class Majors:
         self.goal, self.deadline, self.stop, self.trace = goal, deadline, stop, trace
         self.majors = self.minors = self.gradients = 0
         self.best_z, self.best_residual = np.zeros(model.n), math.inf
+        self.late = LATE_AFFINE if isinstance(model, AffineModel) else LATE
         self._rows = np.empty((3, model.n))
 
     def run(self, at: Point, limit: int, max_pivots: int) -> str:
@@ -101,6 +105,8 @@ class Majors:
                 recent.append(new.merit)
             elif end.t == 1.0 and trusted < self.watchdog and new.merit <= TRUST * checkpoint.merit:
                 kind, trusted = "W", trusted + 1
+            elif checkpoint.merit < self.late:
+                return STALLED
             else:
                 found = self._search(checkpoint, path, max(recent), max_pivots)
                 if found is None:
@@ -113,8 +119,8 @@ class Majors:
             prox = _next_prox(prox, end)
             waited = 0 if at.residual < BETTER * lowest else waited + 1
             lowest = min(lowest, at.residual)
-            if waited >= (LATE_PATIENCE if at.merit < LATE else PATIENCE):
-                return CONVERGED if at.residual <= self.goal else "residual stalled"
+            if waited >= (LATE_PATIENCE if at.merit < self.late else PATIENCE):
+                return CONVERGED if at.residual <= self.goal else STALLED
         return CONVERGED if at.residual <= self.goal else ITERATION_LIMIT
 
     def _newton(self, at: Point, prox: float, max_pivots: int) -> tuple[LinearPath | None, PathEnd | None, float]:

@@ -37,7 +37,7 @@ from mcpframe.solution import Claim, Status
 from mcpframe.solvers.free_rows import Elimination, eliminate_free_rows
 from mcpframe.solvers.lemke_attempts import N_WORK_ROWS
 from mcpframe.solvers.pgs_blocks import Blocks, contact_groups, coupled_groups, layout_groups, make_blocks
-from mcpframe.solvers.pgs_kernels import N_BLOCK_ROWS, sweep_dense, sweep_sparse
+from mcpframe.solvers.pgs_kernels import N_BLOCK_ROWS, sweep
 from mcpframe.solvers.polish import active_set_polish, strict_tolerance
 from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
 
@@ -209,9 +209,13 @@ def _sweeper(problem: MixedLCP, blocks: Blocks) -> Callable[[Array, float, int],
     codes = np.zeros((blocks.members.shape[0], 2, m), np.int8)
     rows = (problem.q, problem.lower, problem.upper, blocks.divisor)
     what = (blocks.order, blocks.members, blocks.matrices, codes)
+    M = _storage(problem)
+    return lambda z, omega, count: sweep(*M, *rows, omega, count, *what, z, *work)
+
+
+def _storage(problem: MixedLCP) -> tuple[Array, Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Return M as the kernel takes it: (dense, data, indices, indptr), what is not used being empty."""
     if isinstance(problem.M, np.ndarray):
-        return lambda z, omega, count: sweep_dense(problem.M, *rows, omega, count, *what, z, *work)
+        return problem.M, np.empty(0), np.empty(0, np.int64), np.empty(0, np.int64)
     M = problem.M_csr
-    return lambda z, omega, count: sweep_sparse(
-        M.data, M.indices, M.indptr, *rows, omega, count, *what, z, *work
-    )
+    return np.empty((0, 0)), M.data, M.indices, M.indptr

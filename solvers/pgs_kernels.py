@@ -93,57 +93,44 @@ def solve_block(
 
 
 @inline
-def sparse_row(data: Any, indices: Any, indptr: Any, i: int, z: Any) -> float:
-    """Return (M z)_i."""
-    total = 0.0
+def residual_row(M: Any, q: Any, i: int, z: Any) -> Any:
+    """Return w_i = (M z + q)_i; M is (dense, data, indices, indptr), what is not in use being empty."""
+    dense, data, indices, indptr = M
+    if dense.shape[0] > 0:
+        return q[i] + dot(dense[i], z)
+    total = q[i]
     for k in range(indptr[i], indptr[i + 1]):
         total += data[k] * z[indices[k]]
     return total
 
 
 @kernel(
-    Matrix, Vector, Vector, Vector, Vector, types.float64, types.int64,
+    Matrix, Vector, Indices, Indices, Vector, Vector, Vector, Vector, types.float64, types.int64,
     Indices, IndexMatrix, Matrices, CodeTables, VectorOut,
     MatrixOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
 )  # fmt: skip
-def sweep_dense(M, q, lower, upper, d, omega, count, order, members, A, codes, z, Y, T, V, K, R, stop):  # type: ignore[no-untyped-def]
+def sweep(  # type: ignore[no-untyped-def]
+    dense, data, indices, indptr, q, lower, upper, d, omega, count,
+    order, members, A, codes, z, Y, T, V, K, R, stop,
+):  # fmt: skip
     """Sweep `count` times over all rows and blocks, updating z in place.
 
     Args:
+        dense; data, indices, indptr: M, dense or in compressed rows; the other one empty.
         d: positive divisors of the single steps [n].
         order, members, A, codes: the blocks (see above); A [n_blocks, m, m], codes [n_blocks, 2, m].
         Y [N_BLOCK_ROWS, m], T, V, K, R, stop: workspaces.
     """
+    M = dense, data, indices, indptr
     for _ in range(count):
         for item in order:
             if item >= 0:
-                w = q[item] + dot(M[item], z)
+                w = residual_row(M, q, item, z)
                 z[item] = clip(z[item] - omega * w / d[item], lower[item], upper[item])
             else:
-                b = -1 - item
-                for r in range(members.shape[1]):
-                    i = members[b, r]
-                    Y[W, r] = q[i] + dot(M[i], z) if i >= 0 else 0.0
-                solve_block(members[b], A[b], omega, lower, upper, codes[b], z, Y, (T, V, K, R, stop))
-
-
-@kernel(
-    Vector, Indices, Indices, Vector, Vector, Vector, Vector, types.float64, types.int64,
-    Indices, IndexMatrix, Matrices, CodeTables, VectorOut,
-    MatrixOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
-)  # fmt: skip
-def sweep_sparse(  # type: ignore[no-untyped-def]
-    data, indices, indptr, q, lower, upper, d, omega, count, order, members, A, codes, z, Y, T, V, K, R, stop
-):
-    """As `sweep_dense`, for M in compressed rows."""
-    for _ in range(count):
-        for item in order:
-            if item >= 0:
-                w = q[item] + sparse_row(data, indices, indptr, item, z)
-                z[item] = clip(z[item] - omega * w / d[item], lower[item], upper[item])
-            else:
-                b = -1 - item
-                for r in range(members.shape[1]):
-                    i = members[b, r]
-                    Y[W, r] = q[i] + sparse_row(data, indices, indptr, i, z) if i >= 0 else 0.0
-                solve_block(members[b], A[b], omega, lower, upper, codes[b], z, Y, (T, V, K, R, stop))
+                rows = members[-1 - item]
+                for r in range(rows.shape[0]):
+                    Y[W, r] = residual_row(M, q, rows[r], z) if rows[r] >= 0 else 0.0
+                solve_block(
+                    rows, A[-1 - item], omega, lower, upper, codes[-1 - item], z, Y, (T, V, K, R, stop)
+                )

@@ -37,7 +37,7 @@ FINE = 1e-11
 """The same in the problem's units: good enough once the asked tolerance is met too."""
 PROGRAM_SHARE = 0.4
 """Share of the time that the fixed point may take, so that something is left for the path."""
-PATH_STEPS = 1500
+PATH_STEPS = 3000
 """Linear systems that one walk along the path may solve."""
 POLISH_AT = (-6.0, -11.0, -16.0, -21.0, -26.0)
 """Values of log(eps) on the path, reached for the first time, at which a polish is attempted."""
@@ -47,8 +47,8 @@ SYMMETRIC = 1e-14
 """Skew part of W, relative to its symmetric part, that is rounding."""
 SETTLED = 1e-12
 """Relative change of the slips at which the fixed point has settled."""
-RESTARTS = 2
-"""Further paths, with random weights."""
+RESTARTS = 1
+"""Further paths, with other weights of the contacts."""
 
 
 def solve_cone(problem: FrictionProblem, request: Request, backend_name: str, max_fixed_point: int) -> Claim:
@@ -61,11 +61,11 @@ def solve_cone(problem: FrictionProblem, request: Request, backend_name: str, ma
     with np.errstate(all="ignore"):
         search = _Search(problem, request)
         if request.z0 is not None:
-            search.offer((request.z0.reshape(-1, problem.dim) / search.system.unit), "polish of z0")
+            search.offer(request.z0.reshape(-1, problem.dim) / search.system.unit, "z0")
         if search.goes_on():
             search.fixed_point(backend_name, max_fixed_point)
         if search.goes_on():
-            search.lower()
+            search.lower_smoothing()
         if search.goes_on():
             search.path(np.ones(problem.n_c))
         if search.goes_on():
@@ -97,7 +97,7 @@ class _Search:
             return False
         r, u, residual = self.problem.certify(self.impulses(r))
         fine = FINE * _largest(self.problem.q, r, u)
-        return residual > self.request.tol or np.linalg.norm(self.problem.natural_map(r, u)) > fine
+        return residual > self.request.tol or _largest(self.problem.natural_map(r, u)) > fine
 
     def certified(self) -> float:
         """Return the residual that the framework will see."""
@@ -146,7 +146,7 @@ class _Search:
             x = anderson.next(x, g)
         self.said.append(f"fixed point: no answer after {k} programs")
 
-    def lower(self) -> None:
+    def lower_smoothing(self) -> None:
         """Lower the smoothing quickly, then polish."""
         weights = np.ones(self.problem.n_c)
         start = start_point(self.system, weights, self.deadline)

@@ -6,8 +6,9 @@ least-squares step of Levenberg and Marquardt, and nothing else; both kinds of W
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,32 +21,36 @@ Solve = Callable[[Array], Array]
 
 DENSE_LIMIT = 400
 """Largest n at which a sparse W is treated as dense."""
+PIVOTING = 0.01
+"""Pivoting of LU: as little as is safe, because the pattern of J is symmetric and its ordering worth keeping."""
 DENSITY = 0.1
 """Share of nonzero entries above which LU of a sparse J would fill in anyway."""
 
 
-class Operator(Protocol):
+class Operator(ABC):
     """W, and what Newton's method asks of J = A + B W."""
+
+    W: Any
 
     def apply(self, r: Array) -> Array:
         """Return W r."""
-        ...
+        return np.asarray(self.W @ r)
 
     def apply_transposed(self, u: Array) -> Array:
         """Return W' u."""
-        ...
+        return np.asarray(self.W.T @ u)
 
+    @abstractmethod
     def jacobian(self, A: Array, B: Array) -> Any:
         """Return A + B W for blocks A, B [n_c, d, d]."""
-        ...
 
+    @abstractmethod
     def factor(self, J: Any) -> Solve | None:
         """Return b -> J^-1 b, or None where J is singular."""
-        ...
 
+    @abstractmethod
     def normal_solver(self, J: Any, F: Array) -> Callable[[float], Array | None]:
         """Return lam -> -(J'J + lam I)^-1 J'F, or None where that breaks down."""
-        ...
 
 
 def make_operator(W: Any) -> Operator:
@@ -58,32 +63,29 @@ def make_operator(W: Any) -> Operator:
     return SparseOperator(W)
 
 
-class DenseOperator:
+class DenseOperator(Operator):
     """W as a full matrix (LAPACK)."""
 
     def __init__(self, W: Array) -> None:
         self.W = W
 
-    def apply(self, r: Array) -> Array:
-        return np.asarray(self.W @ r)
-
-    def apply_transposed(self, u: Array) -> Array:
-        return np.asarray(self.W.T @ u)
-
     def jacobian(self, A: Array, B: Array) -> Array:
+        """Return A + B W as a full matrix."""
         n_c, d, _ = A.shape
         J = (B @ self.W.reshape(n_c, d, n_c * d)).reshape(n_c, d, n_c, d)
         contact = np.arange(n_c)
         J[contact, :, contact, :] += A
-        return J.reshape(n_c * d, n_c * d)
+        return np.asarray(J.reshape(n_c * d, n_c * d))
 
     def factor(self, J: Array) -> Solve | None:
+        """Return the LU solve of LAPACK."""
         if not np.isfinite(J).all():
             return None
         lu, pivots, info = lapack.dgetrf(J)
         return None if info != 0 else lambda b: np.asarray(lapack.dgetrs(lu, pivots, b)[0])
 
     def normal_solver(self, J: Array, F: Array) -> Callable[[float], Array | None]:
+        """Form J'J once and shift its diagonal for every lam (Cholesky)."""
         JJ, g = blas.dsyrk(1.0, J, trans=1), J.T @ F
 
         def solve(lam: float) -> Array | None:
@@ -95,33 +97,28 @@ class DenseOperator:
         return solve
 
 
-class SparseOperator:
+class SparseOperator(Operator):
     """W in compressed rows (SuperLU)."""
 
     def __init__(self, W: Any) -> None:
         self.W = sp.csr_array(W)
 
-    def apply(self, r: Array) -> Array:
-        return np.asarray(self.W @ r)
-
-    def apply_transposed(self, u: Array) -> Array:
-        return np.asarray(self.W.T @ u)
-
     def jacobian(self, A: Array, B: Array) -> sp.csr_array:
+        """Return A + B W in compressed rows."""
         return _block_diagonal(A) + _block_diagonal(B) @ self.W
 
     def factor(self, J: sp.csr_array) -> Solve | None:
-        lu = _splu(J)
+        """Return the LU solve of SuperLU."""
+        lu = _splu(J, PIVOTING)
         return None if lu is None else lu.solve
 
     def normal_solver(self, J: sp.csr_array, F: Array) -> Callable[[float], Array | None]:
-        """Solve the quasi-definite system [[I, J], [J', -lam I]], which spares the product J'J."""
-        n = F.size
-        identity = sp.eye_array(n)
+        """Form J'J once and shift its diagonal for every lam (LU with pivots on the diagonal)."""
+        JJ, g, identity = J.T @ J, J.T @ F, sp.eye_array(F.size)
 
         def solve(lam: float) -> Array | None:
-            lu = _splu(sp.block_array([[identity, J], [J.T, -lam * identity]]))
-            return None if lu is None else np.asarray(lu.solve(np.concatenate([-F, np.zeros(n)]))[n:])
+            lu = _splu(JJ + lam * identity, 0.0)
+            return None if lu is None else -np.asarray(lu.solve(g))
 
         return solve
 
@@ -132,13 +129,20 @@ def _block_diagonal(blocks: Array) -> sp.bsr_array:
     return sp.bsr_array((blocks, index, np.arange(n_c + 1, dtype=np.int32)), shape=(n_c * d, n_c * d))
 
 
-def _splu(A: Any) -> Any:
-    """Return SuperLU's factors, or None where A is singular or not finite."""
+def _splu(A: Any, pivoting: float) -> Any:
+    """Return SuperLU's factors, ordered for a symmetric pattern; None where A is singular or not finite.
+
+    Args:
+        pivoting: share of a column's largest entry that the diagonal one must have to be the pivot.
+    """
     A = sp.csc_array(A)
     if not np.isfinite(A.data).all():
         return None
     A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
+    symmetric = {"SymmetricMode": True} if pivoting == 0.0 else {}
     try:
-        return scipy.sparse.linalg.splu(A)
+        return scipy.sparse.linalg.splu(
+            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=pivoting, options=symmetric
+        )
     except RuntimeError:
         return None

@@ -49,7 +49,7 @@ def natural_value(r: Array, u: Array, mu: Array) -> Array:
 
 
 def natural(r: Array, u: Array, mu: Array) -> Linearised:
-    """Return the natural map: with P = P_K'(r - u_hat), A = I - P and B = P (I + mu e_n s'), s = u_t / |u_t|."""
+    """Return the natural map with A = I - P, B = P (I + mu e_n s'); P = P_K'(r - u_hat), s = u_t / |u_t|."""
     d = r.shape[1]
     x = r - _lifted(u, mu, 0.0)
     P = _projection_derivative(x, mu)
@@ -89,7 +89,9 @@ class _Root:
     c: Array
 
     def value(self) -> Array:
-        return np.column_stack([0.5 * (self.low + self.high), (0.5 * (self.high - self.low))[:, None] * self.c])
+        return np.column_stack(
+            [0.5 * (self.low + self.high), (0.5 * (self.high - self.low))[:, None] * self.c]
+        )
 
     def inverse_arrow(self) -> Array:
         """Return the inverse of the arrow matrix of the root [n_c, d, d]."""
@@ -123,7 +125,7 @@ def _root(x: Array, y: Array, eps: Array) -> _Root:
 
 
 def _cone_pair(r: Array, u: Array, mu: Array, eps: Array) -> tuple[Array, Array]:
-    """Return x = (mu r_n, r_t) and y = (u_n + mu |u_t|_eps, mu u_t), both in the standard cone at a solution."""
+    """Return x = (mu r_n, r_t), y = (u_n + mu |u_t|_eps, mu u_t), both in the standard cone at a solution."""
     axis = np.maximum(mu, MU_FLOOR)
     x, y = r.copy(), _lifted(u, mu, eps)
     x[:, 0] *= axis

@@ -131,8 +131,9 @@ def _damped_step(
     damping: float,
 ) -> tuple[Array, float, float, int]:
     """Raise the damping until a step lowers the residual; return the point, its residual and the damping."""
-    trial, found = r, np.inf
-    for trials in range(1, DAMPING_TRIALS + 1):
+    trial, found, trials = r, np.inf, 0
+    while trials < DAMPING_TRIALS:
+        trials += 1
         step = solve(max(damping * min(residual, 1.0), DAMPING_FLOOR))
         if step is not None:
             trial = r + step.reshape(r.shape)

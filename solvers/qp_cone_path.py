@@ -56,7 +56,8 @@ def start_point(system: ConeSystem, weights: Array, deadline: float) -> tuple[Ar
     """Return r and tau = log(eps) of a first point on the path, and the systems solved; None without luck."""
     steps = 0
     for tau in np.log(EPS_STARTS):
-        r, taken, reached = newton(system, np.zeros_like(system.q), np.exp(tau) * weights, deadline, START_STEPS)
+        zero, eps = np.zeros_like(system.q), np.exp(tau) * weights
+        r, taken, reached = newton(system, zero, eps, ON_CURVE, START_STEPS, deadline)
         steps += taken
         if reached:
             return r, float(tau), steps
@@ -74,7 +75,7 @@ def lower_smoothing(
     steps = 0
     while tau > np.log(EPS_END) and perf_counter() < deadline:
         tau += np.log(SHRINK)
-        r, taken, _ = newton(system, r, np.exp(tau) * weights, deadline, NEWTON_STEPS)
+        r, taken, _ = newton(system, r, np.exp(tau) * weights, ACCURATE, NEWTON_STEPS, deadline)
         steps += taken
         if done(r, tau):
             break
@@ -82,10 +83,10 @@ def lower_smoothing(
 
 
 def newton(
-    system: ConeSystem, r: Array, eps: Array, deadline: float, max_steps: int
+    system: ConeSystem, r: Array, eps: Array, accuracy: float, max_steps: int, deadline: float
 ) -> tuple[Array, int, bool]:
     """Solve Phi_eps(r) = 0 by Newton's method with step halving; return r, steps and whether it got there."""
-    target = ACCURATE * path_size(eps, r)
+    target = accuracy * path_size(eps, r)
     norm = system.fischer_norm(r, eps)
     for step in range(max_steps):
         if norm <= target:

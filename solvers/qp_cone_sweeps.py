@@ -45,7 +45,19 @@ def relax_contact(r, u, b, d, mu, rho):  # type: ignore[no-untyped-def]
             r[b + i] *= share
 
 
-@kernel(Vector, Indices, Indices, Vector, Vector, Vector, types.int64, types.int64, VectorOut, VectorOut, MatrixOut)
+@kernel(
+    Vector,
+    Indices,
+    Indices,
+    Vector,
+    Vector,
+    Vector,
+    types.int64,
+    types.int64,
+    VectorOut,
+    VectorOut,
+    MatrixOut,
+)
 def sweep_contacts(data, indices, indptr, q, mu, rho, d, sweeps, r, others, block):  # type: ignore[no-untyped-def]
     """Run Gauss-Seidel sweeps over r in place; others [2 d] and block [d, d] are workspaces."""
     for _ in range(sweeps):

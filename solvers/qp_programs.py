@@ -1,8 +1,9 @@
 """Convex programs in cvxpy, compiled once per size and sparsity and solved again with other numbers.
 
-    BoxProgram    min x'Sx/2 + c'x           over  l <= x <= u                       (symmetric mixed LCP)
-    GapProgram    min (x-l)'w+ + (u-x)'w-    over  M x + q = w+ - w-, l <= x <= u    (monotone mixed LCP)
     ConeProgram   min r'Sr/2 + c'r           over  |r_t| <= mu r_n, each contact     (relaxed friction)
+    GapProgram    min (x-l)'w+ + (u-x)'w-    over  M x + q = w+ - w-, l <= x <= u    (monotone mixed LCP)
+
+and `qp_saddle.SaddleProgram` for mixed LCPs in which part of the unknowns are multipliers.
 
 All data are cvxpy parameters in a disciplined parametrised program [Agrawal, Diamond, Boyd 2019]; S enters by
 a sparse factor L, S = L L'. The compiled map from parameters to solver data grows faster than the problem
@@ -14,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
@@ -44,7 +45,12 @@ BACKEND_OPTIONS: dict[str, dict[str, Any]] = {
     "OSQP": {"eps_abs": FIRST_ORDER, "eps_rel": FIRST_ORDER, "max_iter": 50_000},
     "SCS": {"eps_abs": FIRST_ORDER, "eps_rel": FIRST_ORDER, "max_iters": 50_000},
 }
-TIME_OPTION = {"CLARABEL": "time_limit", "OSQP": "time_limit", "SCS": "time_limit_secs", "HIGHS": "time_limit"}
+TIME_OPTION = {
+    "CLARABEL": "time_limit",
+    "OSQP": "time_limit",
+    "SCS": "time_limit_secs",
+    "HIGHS": "time_limit",
+}
 
 _compiling = threading.Lock()
 _cache: OrderedDict[Hashable, Program] = OrderedDict()
@@ -57,9 +63,9 @@ class Backend:
     name: str
     deadline: float
 
-    def options(self) -> dict[str, Any]:
-        """Return the options of the solver: its tolerances and the time that is left."""
-        options = dict(BACKEND_OPTIONS.get(self.name, {}))
+    def options(self, tight: bool) -> dict[str, Any]:
+        """Return the options of the solver: tight or its own tolerances, and the time that is left."""
+        options = dict(BACKEND_OPTIONS.get(self.name, {})) if tight else {}
         left = self.deadline - perf_counter()
         if self.name in TIME_OPTION and np.isfinite(left):
             options[TIME_OPTION[self.name]] = max(left, 1e-3)
@@ -68,18 +74,32 @@ class Backend:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Minimum:
-    """What the backend found: the minimiser, or None with the reason."""
+    """What the backend found: the minimiser, or None with the reason, and the multipliers asked for."""
 
     x: Array | None
     status: str
     iterations: int = 0
+    duals: tuple[Array, ...] = ()
 
 
 class Program:
-    """A compiled cvxpy problem: parameters in, minimiser out. One caller at a time holds it."""
+    """A compiled cvxpy problem: parameters in, minimiser out. One caller at a time holds it.
 
-    def __init__(self, problem: cp.Problem, x: cp.Variable, parameters: Mapping[str, cp.Parameter]) -> None:
-        self._problem, self._x, self._parameters = problem, x, parameters
+    Args:
+        problem: objective and constraints.
+        x: the variable whose minimiser is wanted.
+        parameters: by the names that `solve` gets values for.
+        multipliers: constraints whose multipliers are wanted.
+    """
+
+    def __init__(
+        self,
+        problem: cp.Problem,
+        x: cp.Variable,
+        parameters: Mapping[str, cp.Parameter],
+        multipliers: Sequence[Any] = (),
+    ) -> None:
+        self._problem, self._x, self._parameters, self._multipliers = problem, x, parameters, multipliers
         self._lock = threading.Lock()
 
     def solve(self, values: Mapping[str, Array], backend: Backend) -> Minimum:
@@ -87,21 +107,29 @@ class Program:
         with self._lock:
             for name, parameter in self._parameters.items():
                 parameter.value = values[name]
-            try:
-                return self._run(backend)
-            except Exception as error:  # backends raise their own kinds: no licence, no memory, bad numbers
-                return Minimum(None, f"{backend.name} failed: {error}")
+            minimum = self._run(backend, tight=True)
+            if minimum.x is None and minimum.status == cp.SOLVER_ERROR:
+                minimum = self._run(backend, tight=False)
+            return minimum
 
-    def _run(self, backend: Backend) -> Minimum:
-        options = backend.options()
+    def _run(self, backend: Backend, tight: bool) -> Minimum:
+        try:
+            return self._minimise(backend.name, backend.options(tight))
+        except Exception as error:  # backends raise their own kinds: no licence, no memory, bad numbers
+            return Minimum(None, f"{backend.name} failed: {error}")
+
+    def _minimise(self, solver: str, options: dict[str, Any]) -> Minimum:
         with _compiling:  # cvxpy numbers its variables from one global counter
-            data, chain, inverse = self._problem.get_problem_data(backend.name, solver_opts=options)
+            data, chain, inverse = self._problem.get_problem_data(solver, solver_opts=options)
         raw = chain.solve_via_data(self._problem, data, False, False, options)
         solution = chain.invert(raw, inverse)
-        x = solution.primal_vars.get(self._x.id) if solution.primal_vars else None
-        good = x is not None and np.isfinite(x).all()
-        iterations = solution.attr.get("num_iters") or 0
-        return Minimum(np.asarray(x, dtype=np.float64) if good else None, solution.status, int(iterations))
+        iterations = int(solution.attr.get("num_iters") or 0)
+        x = (solution.primal_vars or {}).get(self._x.id)
+        found = [x, *(solution.dual_vars.get(multiplier.id) for multiplier in self._multipliers)]
+        if any(part is None or not np.isfinite(part).all() for part in found):
+            return Minimum(None, solution.status, iterations)
+        x, *duals = (np.asarray(part, dtype=np.float64).ravel() for part in found)
+        return Minimum(x, solution.status, iterations, tuple(duals))
 
 
 def compiled(key: Hashable | None, build: Callable[[], Program]) -> Program:
@@ -186,7 +214,10 @@ class ConeProgram:
 
     def _build(self) -> Program:
         n_c, d = self._mu.size, self._dim
-        r, parameters = cp.Variable(n_c * d), {"c": cp.Parameter(n_c * d), "mu": cp.Parameter(n_c, nonneg=True)}
+        r, parameters = (
+            cp.Variable(n_c * d),
+            {"c": cp.Parameter(n_c * d), "mu": cp.Parameter(n_c, nonneg=True)},
+        )
         rows = cp.reshape(r, (n_c, d), order="C")
         reach = cp.multiply(parameters["mu"], rows[:, 0])
         if d == 2:  # two half-planes: a quadratic program, which more backends take
@@ -199,25 +230,6 @@ class ConeProgram:
     def solve(self, c: Array, backend: Backend) -> Minimum:
         """Return the minimiser for a linear term c [n]."""
         return self._program.solve(self._quadratic.values | {"c": c, "mu": self._mu}, backend)
-
-
-class BoxProgram:
-    """min x'Sx/2 + c'x over l <= x <= u: a mixed LCP with symmetric positive semidefinite M = S."""
-
-    def __init__(self, S: Any, lower: Array, upper: Array) -> None:
-        self._quadratic, self._bounds = Quadratic(S), Bounds(lower, upper)
-        key = self._quadratic.key
-        self._program = compiled(None if key is None else ("box", key, self._bounds.key), self._build)
-
-    def _build(self) -> Program:
-        n = self._bounds.lower.size
-        x, parameters = cp.Variable(n), {"c": cp.Parameter(n)}
-        objective = self._quadratic.expression(x, parameters) + parameters["c"] @ x
-        return Program(cp.Problem(cp.Minimize(objective), self._bounds.constraints(x, parameters)), x, parameters)
-
-    def solve(self, c: Array, backend: Backend) -> Minimum:
-        """Return the minimiser for a linear term c [n]."""
-        return self._program.solve(self._quadratic.values | self._bounds.values | {"c": c}, backend)
 
 
 class GapProgram:
@@ -243,7 +255,7 @@ class GapProgram:
         for name, rows, sign in (("l", bounds.low, 1.0), ("u", bounds.high, -1.0)):
             if rows.size:
                 part = cp.Variable(rows.size, nonneg=True)
-                w = w + sign * (_selection(rows, n).T @ part)
+                w = w + sign * (selection(rows, n).T @ part)
                 objective = objective - sign * (parameters[name] @ part)
         constraints.append(self._M.expression(parameters, "M") @ x + parameters["q"] == w)
         return Program(cp.Problem(cp.Minimize(objective), constraints), x, parameters)
@@ -276,10 +288,10 @@ class Bounds:
         constraints = []
         if self.low.size:
             parameters["l"] = cp.Parameter(self.low.size)
-            constraints.append(_selection(self.low, x.size) @ x >= parameters["l"])
+            constraints.append(selection(self.low, x.size) @ x >= parameters["l"])
         if self.high.size:
             parameters["u"] = cp.Parameter(self.high.size)
-            constraints.append(_selection(self.high, x.size) @ x <= parameters["u"])
+            constraints.append(selection(self.high, x.size) @ x <= parameters["u"])
         return constraints
 
 
@@ -307,5 +319,6 @@ def gram_factor(S: sp.csc_array) -> sp.csc_array:
     return sp.csc_array(back @ (lu.L * np.sqrt(np.maximum(D, 0.0))))
 
 
-def _selection(rows: NDArray[np.intp], n: int) -> sp.csr_array:
+def selection(rows: NDArray[np.intp], n: int) -> sp.csr_array:
+    """Return the matrix that picks rows out of n."""
     return sp.csr_array((np.ones(rows.size), (np.arange(rows.size), rows)), shape=(rows.size, n))

@@ -5,10 +5,15 @@ In shifted, signed and scaled unknowns s (z = base + kappa * column * s) the pro
 and after some exchanges  basic = T nonbasic + const.  What is stored, and where:
 
     T [n_t, L]    the dictionary; column `n_r` (one past the active ones) belongs to t
-    V [11, n + 1] floats, rows named by X .. PIVOT_ROW below
+    V [27, n + 1] floats, rows named by X .. W below
     K [7, 2n + 1] integers, rows named by BASIC_VAR .. STATE below
 Variables have numbers: s_i is i, w_i is n_t + i, t is 2 n_t. Rows and columns follow `ROW_OF`, which lists
 the complementarity rows first and the free rows after them; fixed variables are not in the dictionary.
+
+Exchanges come in two kinds. `exchange` updates T at once. `postpone_exchange` writes only the new row and
+column and keeps the rank-one update of the rest as a pair (u, w) in rows U + k and W + k of V; after BLOCK of
+them `settle` applies all in one pass over T, which is several times faster than BLOCK passes, for the pass is
+bound by memory. In between, the dictionary is T + sum u_k w_k*.
 """
 
 from __future__ import annotations
@@ -22,7 +27,9 @@ from mcpframe.residual import dot
 
 # rows of V
 X, LOW, HIGH, SPAN, ROW, COLUMN, BASE, FROZEN, RATE, STEP, PIVOT_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-N_FLOAT_ROWS = 11
+BLOCK = 8
+U, W = 11, 11 + BLOCK
+N_FLOAT_ROWS = 11 + 2 * BLOCK
 # rows of K
 BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE = 0, 1, 2, 3, 4, 5, 6
 N_INT_ROWS = 7
@@ -34,35 +41,131 @@ FREE_PIVOT = 1e-11
 
 
 @inline
-def exchange(T: Any, row: Any, r: int, c: int, n_rows: int, n_columns: int) -> None:
+def exchange(T: Any, V: Any, r: int, c: int, n_rows: int, n_columns: int) -> None:
     """Swap the basic variable of row r with the nonbasic one of column c: one rank-one update.
 
     x_r = .. + p y_c  becomes  y_c = .. + x_r / p, and is put into every other row, two rows at a time,
     so that each load of the pivot row serves both.
-
-    Args:
-        row: workspace for the new row r [>= n_columns].
     """
     inverse = 1.0 / T[r, c]
     for j in range(n_columns):
-        row[j] = -inverse * T[r, j]
-    row[c] = inverse
+        V[PIVOT_ROW, j] = -inverse * T[r, j]
+    V[PIVOT_ROW, c] = inverse
     i = 0
     while i + 1 < n_rows:
         f, g = T[i, c], T[i + 1, c]
         if f != 0.0 or g != 0.0:
             T[i, c] = T[i + 1, c] = 0.0
             for j in range(n_columns):
-                T[i, j] += f * row[j]
-                T[i + 1, j] += g * row[j]
+                T[i, j] += f * V[PIVOT_ROW, j]
+                T[i + 1, j] += g * V[PIVOT_ROW, j]
         i += 2
     if i < n_rows:
         f = T[i, c]
         T[i, c] = 0.0
         for j in range(n_columns):
-            T[i, j] += f * row[j]
+            T[i, j] += f * V[PIVOT_ROW, j]
     for j in range(n_columns):
-        T[r, j] = row[j]
+        T[r, j] = V[PIVOT_ROW, j]
+
+
+@inline
+def entry(T: Any, V: Any, r: int, c: int, m: int) -> Any:
+    """Return the entry (r, c) of the dictionary with m postponed updates."""
+    value = T[r, c]
+    for k in range(m):
+        value += V[U + k, r] * V[W + k, c]
+    return value
+
+
+@inline
+def rates_into(T: Any, V: Any, c: int, direction: int, m: int, n_rows: int) -> None:
+    """Write direction times column c of the dictionary with m postponed updates into RATE."""
+    for i in range(n_rows):
+        V[RATE, i] = direction * T[i, c]
+    for k in range(m):
+        f = direction * V[W + k, c]
+        for i in range(n_rows):
+            V[RATE, i] += f * V[U + k, i]
+
+
+@inline
+def row_into(T: Any, V: Any, r: int, m: int, n_columns: int) -> None:
+    """Write row r of the dictionary with m postponed updates into PIVOT_ROW."""
+    for j in range(n_columns):
+        V[PIVOT_ROW, j] = T[r, j]
+    for k in range(m):
+        f = V[U + k, r]
+        for j in range(n_columns):
+            V[PIVOT_ROW, j] += f * V[W + k, j]
+
+
+@inline
+def postpone_exchange(
+    T: Any, V: Any, r: int, c: int, direction: int, m: int, n_rows: int, n_columns: int
+) -> int:
+    """Swap row r with column c, postponing the update; return the new number of postponed ones.
+
+    RATE holds direction times column c. What is written to row r and column c is final, so earlier updates
+    must not reach it any more.
+    """
+    row_into(T, V, r, m, n_columns)
+    inverse = 1.0 / V[PIVOT_ROW, c]
+    for j in range(n_columns):
+        V[W + m, j] = -inverse * V[PIVOT_ROW, j]
+        T[r, j] = V[W + m, j]
+    for i in range(n_rows):
+        V[U + m, i] = direction * V[RATE, i]
+        T[i, c] = inverse * V[U + m, i]
+    T[r, c] = inverse
+    for k in range(m + 1):
+        V[U + k, r] = V[W + k, c] = 0.0
+    if m + 1 < BLOCK:
+        return m + 1
+    settle(T, V, BLOCK, n_rows, n_columns)
+    return 0
+
+
+@callee
+def settle(T: Any, V: Any, m: int, n_rows: int, n_columns: int) -> None:
+    """Apply m <= BLOCK postponed updates, two rows at a time, so that each load of w serves both."""
+    for k in range(m, BLOCK):
+        V[U + k, :n_rows] = 0.0
+        V[W + k, :n_columns] = 0.0
+    u, w = V[U : U + BLOCK], V[W : W + BLOCK]
+    for i in range(0, n_rows - 1, 2):
+        a0, a1, a2, a3, a4, a5, a6, a7 = (
+            u[0, i],
+            u[1, i],
+            u[2, i],
+            u[3, i],
+            u[4, i],
+            u[5, i],
+            u[6, i],
+            u[7, i],
+        )
+        j = i + 1
+        b0, b1, b2, b3, b4, b5, b6, b7 = (
+            u[0, j],
+            u[1, j],
+            u[2, j],
+            u[3, j],
+            u[4, j],
+            u[5, j],
+            u[6, j],
+            u[7, j],
+        )
+        for c in range(n_columns):
+            w0, w1, w2, w3, w4, w5, w6, w7 = (
+                w[0, c], w[1, c], w[2, c], w[3, c], w[4, c], w[5, c], w[6, c], w[7, c],
+            )  # fmt: skip
+            T[i, c] += a0 * w0 + a1 * w1 + a2 * w2 + a3 * w3 + a4 * w4 + a5 * w5 + a6 * w6 + a7 * w7
+            T[j, c] += b0 * w0 + b1 * w1 + b2 * w2 + b3 * w3 + b4 * w4 + b5 * w5 + b6 * w6 + b7 * w7
+    if n_rows % 2 == 1:
+        i = n_rows - 1
+        for k in range(BLOCK):
+            for c in range(n_columns):
+                T[i, c] += u[k, i] * w[k, c]
 
 
 @inline
@@ -136,7 +239,6 @@ def load(
     M: Any, w_base: Any, lower: Any, upper: Any, kappa: float, T: Any, V: Any, K: Any, n_t: int, plain: bool
 ) -> None:
     """Fill the dictionary with all s nonbasic at zero and all w basic; plain: T is M as it stands."""
-    x, row, column = V[X], V[ROW], V[COLUMN]
     for r in range(n_t):
         i = K[ROW_OF, r]
         if plain:
@@ -145,9 +247,9 @@ def load(
         else:
             for c in range(n_t):
                 j = K[ROW_OF, c]
-                T[r, c] = row[i] * M[i, j] * column[j]
-        x[r] = row[i] * w_base[i] / kappa
-        V[SPAN, r] = (upper[i] - lower[i]) / (kappa * abs(column[i]))
+                T[r, c] = V[ROW, i] * M[i, j] * V[COLUMN, j]
+        V[X, r] = V[ROW, i] * w_base[i] / kappa
+        V[SPAN, r] = (upper[i] - lower[i]) / (kappa * abs(V[COLUMN, i]))
         K[BASIC_VAR, r], K[NONBASIC_VAR, r] = n_t + r, r
         K[PLACE, r], K[PLACE, n_t + r] = r, -1 - r
         K[STATE, r] = AT_LOWER
@@ -188,7 +290,7 @@ def pivot_in(T: Any, V: Any, K: Any, r: int, c: int, n_t: int) -> None:
     x = V[X]
     step = -x[r] / T[r, c]
     move(T, x, c, step, n_t)
-    exchange(T, V[PIVOT_ROW], r, c, n_t, n_t)
+    exchange(T, V, r, c, n_t, n_t)
     swap_names(K, r, c)
     x[r] = step
 

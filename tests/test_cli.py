@@ -199,7 +199,7 @@ def test_an_fclib_file_is_recognised(run, tmp_path):
         (["solve"], "Missing argument"),
         (["sovle"], "No such command 'sovle'"),
         (["solve", "PATH", "--tolerance", "1"], "No such option"),
-        (["solve", "PATH", "--tol", "tight"], "tight"),
+        (["solve", "PATH", "--tol", "tight"], "--tol"),
         (["solve", "PATH", "--tol", "-1"], "tol = -1.0"),
         (["solve", "PATH", "--time-limit", "0"], "time_limit = 0.0"),
         (["solve", "PATH", "--solver", "lemkee"], "did you mean 'lemke'"),

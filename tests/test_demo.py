@@ -46,6 +46,6 @@ def test_the_benchmark_writes_its_figures_and_plot(tmp_path):
     record = json.loads((tmp_path / "solvers.json").read_text())
     assert {"machine", "commit", "python", "numpy", "mcpframe"} <= set(record["header"])
     lemke = [cell for cell in record["cells"] if cell["solver"] == "lemke"]
-    assert len(lemke) == 2 * 2 * 3
+    assert len(lemke) == 2 * 2 * 4
     assert all(cell["solved"] == cell["tried"] for cell in lemke)
     assert (tmp_path / "solvers.png").read_bytes().startswith(b"\x89PNG")

@@ -18,6 +18,9 @@ from mcpframe.generators import (
 ROUNDING = 1e-9
 """Relative: products of well-scaled matrices of a few hundred rows lose a few digits at most."""
 
+NEAR = 0.02
+"""A relative change of 1e-3, grown by a few standard deviations and by the inverse mass matrix."""
+
 RANKS = {"full": lambda n_u: 3 * n_u, "redundant": lambda n_u: n_u, "chain": lambda n_u: 2 * n_u}
 
 
@@ -71,14 +74,21 @@ def test_the_data_meet_the_existence_theorem(family, seed):
     np.testing.assert_allclose(in_range, q, atol=ROUNDING * np.abs(q).max())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_neighbour_is_near_and_keeps_the_rank(family):
-    problem, neighbour = contact_lcp(8, family, seed=5), contact_lcp(8, family, seed=5, change=1e-3)
+@pytest.mark.parametrize(("family", "how"), list(product(FAMILIES, ("moved", "shaken"))))
+def test_a_neighbour_is_near_and_keeps_the_rank(family, how):
+    system = contact_system(8, family, seed=5)
+    other = contact_system(8, family, seed=5, change=1e-3) if how == "moved" else system.shaken(1e-3)
+    problem, neighbour = system.problem(), other.problem()
     beta = problem.layout["beta"]
     A, B = problem.M[beta, beta], neighbour.M[beta, beta]
-    assert 0 < np.abs(A - B).max() < 0.02 * np.abs(A).max()
-    assert 0 < np.abs(problem.q - neighbour.q).max() < 0.02 * np.abs(problem.q).max()
-    assert np.linalg.matrix_rank(B, tol=ROUNDING) <= contact_system(8, family, seed=5).J.shape[0]
+    assert 0 < np.abs(A - B).max() < NEAR * np.abs(A).max()
+    assert 0 < np.abs(problem.q - neighbour.q).max() < NEAR * np.abs(problem.q).max()
+    assert np.linalg.matrix_rank(B, tol=ROUNDING) <= system.J.shape[0]
+
+
+def test_boxes_that_move_on_keep_their_contacts_coplanar():
+    floor = contact_system(8, "boxes", seed=5, change=1e-3)
+    assert np.linalg.matrix_rank(floor.J[:, ::3], tol=ROUNDING) == 3
 
 
 def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():

@@ -64,7 +64,7 @@ def test_every_make_target_that_the_documents_name_exists():
     named = {
         word
         for document in DOCUMENTS
-        for word in re.findall(r"`?make ([a-z]+)", (ROOT / document).read_text())
+        for word in re.findall(r"(?:`|^    )make ([a-z]+)", (ROOT / document).read_text(), re.MULTILINE)
     }
     assert {"demo", "test", "bench", "suite"} <= named
-    assert named - targets <= {"the", "its", "a"}
+    assert named <= targets

@@ -14,17 +14,18 @@ from time import perf_counter
 from peers import Answer, Drake, Own
 
 import mcpframe as mf
-from mcpframe.generators import contact_system
+from mcpframe.generators import contact_lcp, contact_system
 
 Contestant = Own | Drake
-Pair = tuple[mf.MixedLCP, mf.MixedLCP]
+Problems = dict[str, mf.MixedLCP]
+"""A problem and its neighbours, by the mode that they are solved in."""
 
 SUCCESS = 1e-8
 """Solved means natural residual <= SUCCESS * (1 + |q|_inf), whatever the solver says."""
 RUNS = 5
 """Runs per problem, of which the fastest counts: the others met the machine's noise."""
 NEIGHBOUR = 1e-3
-"""Relative change of the contact map and velocity from a problem to its neighbour, about one step of 1 ms."""
+"""Relative change of configuration and velocity from a problem to its neighbour, about one step of 1 ms."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Cell:
     """One solver on one family and size, in seconds over the problems; times are of the solver itself.
 
     Attributes:
-        mode: ``cold``, ``same`` (warm, from its own solution), ``neighbour`` (warm, from a neighbour's).
+        mode: ``cold``; or warm, from the solution of the cold problem: ``same``, the problem itself;
+            ``neighbour``, the problem of the next time step; ``shaken``, every contact moved by itself.
         false_claims: answers called a solution by the solver that the certificate refuses.
         wall_median: with the way through Python.
     """
@@ -52,20 +54,27 @@ class Cell:
     iterations: float
 
 
-def problems(family: str, n_u: int, count: int) -> tuple[list[Pair], float]:
-    """Return pairs (problem, neighbour), and the median time to build one problem from its system."""
-    pairs, built = [], []
+def problems(family: str, n_u: int, count: int) -> tuple[list[Problems], float]:
+    """Return problems with their neighbours, and the median time to build one from its system."""
+    made, built = [], []
     for seed in range(count):
         system = contact_system(n_u, family, seed=seed)
         clock = perf_counter()
         problem = system.problem()
         built.append(perf_counter() - clock)
-        pairs.append((problem, system.later(NEIGHBOUR, seed).problem()))
-    return pairs, median(built)
+        made.append(
+            {
+                "cold": problem,
+                "same": problem,
+                "neighbour": contact_lcp(n_u, family, seed=seed, change=NEIGHBOUR),
+                "shaken": system.shaken(NEIGHBOUR, seed).problem(),
+            }
+        )
+    return made, median(built)
 
 
 def measure(
-    contestant: Contestant, family: str, pairs: Sequence[Pair], mode: str, budget: float
+    contestant: Contestant, family: str, made: Sequence[Problems], mode: str, budget: float
 ) -> Cell | None:
     """Return the figures of a solver on these problems; None where it does not take them.
 
@@ -73,37 +82,31 @@ def measure(
         mode: see `Cell`.
         budget: seconds after which no further problem is begun.
     """
-    if not contestant.takes(pairs[0][0]):
+    first = made[0]["cold"]
+    if not contestant.takes(first):
         return None
     if mode == "cold":
-        contestant.prepare(pairs[0][0])()  # loads and compiles what this size needs, outside every clock
+        contestant.prepare(first)()  # loads and compiles what this size needs, outside every clock
     answers: list[tuple[Answer, float]] = []
     end = perf_counter() + budget
-    for pair in pairs:
-        answer = _timed(contestant, pair, mode, budget / len(pairs))
-        target = pair[1] if mode == "neighbour" else pair[0]
-        answers.append((answer, target.certify(answer.z)[2] / target.scale))
+    for group in made:
+        previous = None if mode == "cold" else group["cold"]
+        answer = _fastest(contestant, group[mode], previous, budget / len(made))
+        answers.append((answer, group[mode].certify(answer.z)[2] / group[mode].scale))
         if perf_counter() > end:
             break
-    return _cell(contestant, family, pairs[0][0].n, mode, answers)
+    return _cell(contestant, family, first.n, mode, answers)
 
 
-def _timed(contestant: Contestant, pair: Pair, mode: str, budget: float) -> Answer:
-    """Return the fastest of a few runs; every run of a cold solve begins with a fresh problem and solver."""
-    problem, neighbour = pair
-    target, previous = {
-        "cold": (problem, None),
-        "same": (problem, problem),
-        "neighbour": (neighbour, problem),
-    }[mode]
-    end, best = perf_counter() + budget, None
-    for _ in range(RUNS):
-        answer = contestant.prepare(target, previous)()
-        best = answer if best is None or answer.seconds < best.seconds else best
-        if perf_counter() > end:
-            break
-    assert best is not None
-    return best
+def _fastest(
+    contestant: Contestant, problem: mf.MixedLCP, previous: mf.MixedLCP | None, budget: float
+) -> Answer:
+    """Return the fastest of a few runs; every run begins with a fresh problem and solver."""
+    end = perf_counter() + budget
+    answers = [contestant.prepare(problem, previous)()]
+    while len(answers) < RUNS and perf_counter() < end:
+        answers.append(contestant.prepare(problem, previous)())
+    return min(answers, key=lambda answer: answer.seconds)
 
 
 def _cell(

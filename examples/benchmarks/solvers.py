@@ -3,7 +3,7 @@
     python examples/benchmarks/solvers.py [--quick] [--sizes 24,48] [--solvers lemke,auto] [--families full]
 
 Prints, per family, success at 1e-8 and the median time of a cold solve by solver and size; warm solves of the
-same and of a neighbouring problem; ratios to the peers; the overhead of `mcpframe.solve` over the kernel; the
+same and of neighbouring problems; ratios to the peers; the overhead of `mcpframe.solve` over the kernel; the
 throughput of `solve_many`. Writes all figures to out/bench/solvers.json and a plot to out/bench/solvers.png.
 One thread. Every answer, also a peer's, goes through the same certificate.
 """
@@ -36,7 +36,7 @@ from mcpframe.generators import FAMILIES, contact_lcp
 SIZES = (24, 48, 96, 192, 384)
 ROWS_PER_CONTACT = 6
 """n_f + 2 with four friction directions."""
-MODES = ("cold", "same", "neighbour")
+MODES = ("cold", "same", "neighbour", "shaken")
 TIME_LIMIT = 20.0
 """Seconds for one solve."""
 PIVOTING_PEER = "drake unrevised Lemke"
@@ -94,12 +94,12 @@ def run(
         task = progress.add_task("", total=total)
         for family in options.families:
             for n in options.sizes:
-                pairs, seconds = problems(family, n // ROWS_PER_CONTACT, options.repeats)
+                made, seconds = problems(family, n // ROWS_PER_CONTACT, options.repeats)
                 built[family].append(seconds)
                 for contestant in contestants:
                     for mode in MODES:
                         progress.update(task, description=f"{contestant.name}, {family} {n} {mode}")
-                        cell = measure(contestant, family, pairs, mode, options.budget)
+                        cell = measure(contestant, family, made, mode, options.budget)
                         cells += [] if cell is None else [cell]
                         progress.advance(task)
     return cells, built

@@ -41,16 +41,18 @@ def cold_table(cells: Cells, family: str, built: Sequence[float]) -> Table:
 
 
 def warm_table(cells: Cells) -> Table:
-    """Return warm over cold time for the same and for the neighbouring problem."""
+    """Return warm over cold time for the same and for neighbouring problems."""
 
     def entry(solver: str, family: str, n: int) -> str:
         cold = cells.get(solver, family, n)
-        warm = [cells.get(solver, family, n, mode) for mode in ("same", "neighbour")]
+        warm = [cells.get(solver, family, n, mode) for mode in ("same", "neighbour", "shaken")]
         if cold is None:
             return "-"
         return " | ".join(_judged(w.median / cold.median, WARMER) if w else "-" for w in warm)
 
-    return _by_family("warm time / cold time: same problem | neighbour", cells, entry)
+    return _by_family(
+        "warm time / cold time: same problem | next time step | every contact shaken", cells, entry
+    )
 
 
 def ratio_table(cells: Cells, peer: str) -> Table:

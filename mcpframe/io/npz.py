@@ -88,12 +88,12 @@ def read_fields(path: PathLike) -> dict[str, NDArray[Any]]:
 
 
 def _write(path: PathLike, fields: Mapping[str, NDArray[Any]]) -> None:
-    with _replacing(Path(path)) as stream:
+    with replacing(Path(path)) as stream:
         np.savez(stream, **fields)  # type: ignore[arg-type]
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` that takes its place if all goes well and vanishes if not."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
