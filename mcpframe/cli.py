@@ -34,7 +34,6 @@ WIDE = 160
 app = typer.Typer(
     help="Contact dynamics as mixed complementarity problems: solve them, and know that they are solved.",
     epilog="Start with **mcpframe list**, then **mcpframe solve FILE**.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
 )
@@ -57,7 +56,7 @@ alone: an .npz file with the arrays M, q, lower and upper.
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words
     try:
         return int(app([word for word in words if word != "--debug"], "mcpframe", standalone_mode=False) or 0)
@@ -78,16 +77,21 @@ def _one_line(error: Exception) -> str:
     return " ".join(message.split())
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"mcpframe {mf.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end."),
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    if version:
-        print(f"mcpframe {mf.__version__}")
-        raise typer.Exit
+    """Hold the options that come before the command."""
 
 
 @app.command("list", epilog="Example: **mcpframe list lemke**")
@@ -123,9 +127,8 @@ def _print_plugin(console: Console, family: str, name: str) -> None:
     console.print(Text.assemble((f"  {name}", "bold cyan"), f"  {cls.summary()} ", state))
     table = Table.grid(padding=(0, 2))
     for option in describe_options(cls):
-        table.add_row(
-            f"      {option.name}", option.kind, f"= {option.default}", option.range, option.description
-        )
+        cells = (f"      {option.name}", option.kind, f"= {option.default}", option.range, option.description)
+        table.add_row(*map(Text, cells))
     console.print(table)
 
 

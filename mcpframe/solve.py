@@ -21,7 +21,6 @@ from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
 
 Array = NDArray[np.float64]
 VALID_CODES = bytes((AT_LOWER, AT_UPPER, BASIC))
-WRONG_CODE = "basis: codes are 0 (z at lower), 1 (z at upper) and 2 (in between)"
 SolverLike = str | AbstractSolver | Mapping[str, Any]
 
 
@@ -202,13 +201,12 @@ def _start_point(z0: ArrayLike, n: int) -> Array:
 
 def _start_basis(basis: ArrayLike, n: int) -> NDArray[np.int8]:
     # What a solution carries is an int8 array already; to convert it would cost more than a warm solve.
-    ready = isinstance(basis, np.ndarray) and basis.dtype == np.int8
-    codes = basis if ready else index_array("basis", basis)
+    if isinstance(basis, np.ndarray) and basis.dtype == np.int8:
+        codes: NDArray[np.int8] = basis.copy()
+    else:
+        codes = index_array("basis", basis).clip(AT_LOWER - 1, BASIC + 1).astype(np.int8)
     if codes.shape != (n,):
         raise ProblemError(f"basis: shape {codes.shape}, expected ({n},)")
-    if not ready and n and (codes.min() < AT_LOWER or codes.max() > BASIC):
-        raise ProblemError(WRONG_CODE)
-    codes = codes.astype(np.int8)
     if codes.tobytes().strip(VALID_CODES):
-        raise ProblemError(WRONG_CODE)
+        raise ProblemError("basis: codes are 0 (z at lower), 1 (z at upper) and 2 (in between)")
     return codes

@@ -5,7 +5,7 @@ or BASIC (l <= z <= u, w = 0) [Murty 1988, chapter 1; Cottle, Pang, Stone 1992, 
 always BASIC, fixed rows have one state, rows with one bound two, rows with two bounds three. Every basis is
 tried:
 
-- M_BB regular: one candidate, solved for with refinement in extended precision, and checked;
+- M_BB regular: one candidate, solved for with refinement by exact residuals, and checked;
 - M_BB singular: the solutions of the basis form a polyhedron (a face); the linear program of `face_point`
   finds a point of it, or shows that it is empty. A face that holds a solution found earlier is not searched
   again: of a continuum of solutions at least one point is returned, not every vertex.

@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
-from mcpframe.solvers.linear import factorise
+from mcpframe.solvers.linear import exact_residual, factorise
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]
@@ -33,8 +33,8 @@ REGULAR = 1e-12
 """Condition estimate below which a basis is not treated as regular."""
 REFINEMENTS = 2
 """Steps of iterative refinement; more than two do not lower the residual of a solvable system."""
-EXTENDED_LIMIT = 64 * 64
-"""Largest number of entries whose products are worth computing in extended precision, which has no BLAS."""
+EXACT_LIMIT = 32 * 32
+"""Largest number of entries whose products are summed exactly, which is slow."""
 TIGHT = 1e-8
 """Scaled distance from a bound below which a vertex that HiGHS returns is taken to lie on it."""
 
@@ -84,14 +84,12 @@ def regular_point(problem: MixedLCP, codes: Codes) -> Array | None:
 def refined(rows: Any, q_B: Array, z: Array, B: NDArray[np.intp], solve: Callable[[Array], Array]) -> Array:
     """Return z with z_B corrected until w_B = 0: a solve and its iterative refinement.
 
-    Small systems take their residuals in extended precision, which makes z itself accurate to rounding even
-    where the system is ill-conditioned [Higham 2002, section 12.1].
+    Small systems take exact residuals, which makes z itself accurate and not only w.
     """
     z = z.copy()
-    precise = np.longdouble if rows.size <= EXTENDED_LIMIT and not sp.issparse(rows) else np.float64
-    A, b = rows.astype(precise), q_B.astype(precise)
+    small = rows.size <= EXACT_LIMIT and not sp.issparse(rows)
     for _ in range(1 + REFINEMENTS):
-        z[B] -= solve((A @ z + b).astype(np.float64))
+        z[B] -= solve(exact_residual(rows, z, q_B) if small else rows @ z + q_B)
     return z
 
 
@@ -108,7 +106,10 @@ def face_point(problem: MixedLCP, codes: Codes) -> Array | None:
     at_least = np.flatnonzero((codes != AT_UPPER) & ~problem.fixed)
     at_most = np.flatnonzero((codes != AT_LOWER) & ~problem.fixed)
     z[B] = C[B] * _elastic_program(A, c, at_least, at_most, problem.lower[B] / C[B], problem.upper[B] / C[B])
-    return _refined_vertex(problem, codes, z) if np.isfinite(z).all() else None
+    if not np.isfinite(z).all():
+        return None
+    vertex = np.clip(_refined_vertex(problem, codes, z), problem.lower, problem.upper)
+    return min(vertex, z, key=lambda point: face_violation(problem, codes, point))
 
 
 def _ratio(violation: Array, size: Array) -> Array:

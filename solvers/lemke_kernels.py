@@ -29,6 +29,7 @@ from mcpframe.solvers.tableau_kernels import (
     START,
     STATE,
     STEP,
+    TIED,
     X,
     entry,
     exchange,
@@ -157,14 +158,26 @@ def lex_coefficient(T: Any, V: Any, K: Any, r: int, k: int, m: int) -> Any:
 
 
 @callee
-def lex_before(T: Any, V: Any, K: Any, i: int, j: int, m: int, n_r: int) -> Any:
-    """Return whether row i blocks before row j once the perturbation breaks the tie."""
+def lex_least(T: Any, V: Any, K: Any, count: int, m: int, n_r: int) -> Any:
+    """Return the row that blocks first among the tied ones once the perturbation breaks the tie.
+
+    Perturbation by perturbation, only rows with the least coefficient of their ratio stay in TIED.
+    """
     for k in range(n_r):
-        a = lex_coefficient(T, V, K, i, k, m) / -V[RATE, i]
-        difference = a - lex_coefficient(T, V, K, j, k, m) / -V[RATE, j]
-        if difference < -LEX or difference > LEX:
-            return difference < 0.0
-    return False
+        if count == 1:
+            break
+        least = np.inf
+        for j in range(count):
+            r = K[TIED, j]
+            V[STEP, j] = lex_coefficient(T, V, K, r, k, m) / -V[RATE, r]
+            least = min(least, V[STEP, j])
+        kept = 0
+        for j in range(count):
+            if V[STEP, j] <= least + LEX:
+                K[TIED, kept] = K[TIED, j]
+                kept += 1
+        count = kept
+    return K[TIED, 0]
 
 
 @callee
@@ -229,18 +242,18 @@ def ratio_test(T: Any, V: Any, K: Any, m: int, n_r: int, t: int, rule: int) -> A
     if best == np.inf:
         return -1, best
     limit = best + TIE * (1.0 + best)
-    chosen = -1
+    count, largest = 0, -1
     for r in range(n_r):
         if V[STEP, r] <= limit:
             if K[BASIC_VAR, r] == t:
                 return r, best
-            if (
-                chosen < 0
-                or (rule == LARGEST_PIVOT and abs(V[RATE, r]) > abs(V[RATE, chosen]))
-                or (rule == LEXICOGRAPHIC and lex_before(T, V, K, r, chosen, m, n_r))
-            ):
-                chosen = r
-    return chosen, best
+            K[TIED, count] = r
+            count += 1
+            if largest < 0 or abs(V[RATE, r]) > abs(V[RATE, largest]):
+                largest = r
+    if count == 1 or rule == LARGEST_PIVOT:
+        return largest, best
+    return lex_least(T, V, K, count, m, n_r), best
 
 
 @inline

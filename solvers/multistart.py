@@ -1,9 +1,9 @@
 """Runs from several starts until one is good enough: what the Newton and the path solver share.
 
-A run ends at a point; a point near a solution is polished; the best one over all runs is the answer. The first
-few runs on a mixed LCP are asked for a residual that is small beside |q| even where the tolerance is looser, since
-the data may be tiny; after them the tolerance alone decides. Two failures on a mixed LCP are followed by a search
-for a proof that it has no solution.
+A run ends at a point; a point near a solution is polished; the best one over all runs is the answer. The
+first few runs on a mixed LCP are asked for a residual that is small beside |q| even where the tolerance is
+looser, since the data may be tiny; after them the tolerance alone decides. Two failures on a mixed LCP are
+followed by a search for a proof that it has no solution.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ UNDEFINED = "F is not defined at the start"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """Where a run ended: the best point in the problem's units, its residual, why, and the iterations spent."""
+    """Where a run ended: the best point in the problem's units, its residual, why, and the iterations."""
 
     z: Array
     residual: float
@@ -86,7 +86,7 @@ class Multistart:
         self._farkas: Array | None = None
 
     def run(self, settings: Iterable[Setting], attempt: Callable[[int, Setting], Outcome]) -> Claim:
-        """Make attempts, numbered from 1, until one is good enough, time is up or the settings are used up."""
+        """Make attempts, numbered from 1, until one is good enough, time is up or no settings are left."""
         for number, setting in enumerate(settings, start=1):
             outcome = attempt(number, setting)
             self._iterations += outcome.iterations
@@ -112,7 +112,11 @@ class Multistart:
         return self.request.tol
 
     def _proves_infeasible(self) -> bool:
-        if isinstance(self.problem, MixedLCP) and self.problem.n <= PROOF_LIMIT and self._residual > self.request.tol:
+        if (
+            isinstance(self.problem, MixedLCP)
+            and self.problem.n <= PROOF_LIMIT
+            and self._residual > self.request.tol
+        ):
             self._farkas = find_certificate(self.problem, self.request.deadline - perf_counter())
         return self._farkas is not None
 
@@ -141,7 +145,7 @@ class Multistart:
 
 
 def perturbed(problem: MixedLCP | MCP, z: Array, k: int, random: np.random.Generator) -> Array:
-    """Return the k-th perturbed start: around z or between z and zero, farther and farther, within the bounds."""
+    """Return the k-th perturbed start, within the bounds: around z or between z and zero, ever farther."""
     n, lower, upper = problem.n, problem.lower, problem.upper
     reach = np.maximum(1.0, np.abs(z)) * (REACH * REACH_GROWTH ** (k // 2))
     if k % 2 == 0:
@@ -162,7 +166,7 @@ def _first_point(problem: MixedLCP | MCP, request: Request) -> Array:
 
 
 def _size(problem: MixedLCP | MCP, z: Array) -> float:
-    """Return the yardstick of small residuals: |q| of a mixed LCP, |F(z)| of an MCP; 1 where that is no number."""
+    """Return the yardstick of small residuals: |q| of a mixed LCP, |F(z)| of an MCP; 1 where that fails."""
     F = problem.q if isinstance(problem, MixedLCP) else problem.certify(z)[1]
     size = float(np.abs(F).max(initial=0.0))
     return size if 0.0 < size < math.inf else 1.0

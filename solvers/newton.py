@@ -1,22 +1,23 @@
 """Semismooth Newton method on a complementarity function, for mixed LCPs and MCPs.
 
-Method. The problem is written as Phi(z) = 0 with Billups' form of the (penalised) Fischer-Burmeister function or
-of the min-map (`newton_kernels`) and solved by a damped, non-monotone Newton method with proximal,
-Levenberg-Marquardt and gradient steps to fall back on (`newton_descent`). A run that ends in a local minimum of
-the merit is followed by others, in a fixed order: a smoothing homotopy from the same point, the same two with
-the other choice of scaling, then perturbed starting points from a seeded generator. An active-set polish
+Method. The problem is written as Phi(z) = 0 with Billups' form of the (penalised) Fischer-Burmeister function
+or of the min-map (`newton_kernels`) and solved by a damped, non-monotone Newton method with proximal,
+Levenberg-Marquardt and gradient steps to fall back on (`newton_descent`). A run that ends in a local minimum
+of the merit is followed by others, in a fixed order: a smoothing homotopy from the same point, the same two
+with the other choice of scaling, then perturbed starting points from a seeded generator. An active-set polish
 (`newton_polish`) takes a point near a solution to rounding level.
 
 Matrix class. Every stationary point of the merit solves the problem where F is a P0 function (all monotone
 problems) with mild regularity; elsewhere, contact problems with friction among them, the homotopy and the
-restarts do the work and success is likely, not certain. A mixed LCP on which two runs fail is checked for a proof
-of infeasibility.
+restarts do the work and success is likely, not certain. A mixed LCP on which two runs fail is checked for a
+proof of infeasibility.
 
-Derivatives come from the problem (CasADi for an MCP). Dense matrices go to LAPACK, large sparse ones to SuperLU.
-F need not be defined everywhere: steps to where it is not are shortened.
+Derivatives come from the problem (CasADi for an MCP). Dense matrices go to LAPACK, large sparse ones to
+SuperLU. F need not be defined everywhere: steps to where it is not are shortened.
 
 References. Fischer 1992; Billups 1995; De Luca, Facchinei, Kanzow 1996; Kanzow 1996 (smoothing); Munson,
-Facchinei, Ferris, Fischer, Kanzow 2001 (proximal steps, restarts); Chen, Chen, Kanzow 2000 (penalised function).
+Facchinei, Ferris, Fischer, Kanzow 2001 (proximal steps, restarts); Chen, Chen, Kanzow 2000 (penalised
+function).
 """
 
 from __future__ import annotations
@@ -86,8 +87,12 @@ class Newton(AbstractSolver):
     function: Literal["penalized", "fischer_burmeister", "minimum"] = Field(
         "penalized", description="complementarity function of the merit"
     )
-    max_iterations: int = Field(100, ge=1, description="Newton steps per run, those of the homotopy not counted")
-    memory: int = Field(8, ge=1, description="past merits that the line search may go back up to; 1 is monotone")
+    max_iterations: int = Field(
+        100, ge=1, description="Newton steps per run, those of the homotopy not counted"
+    )
+    memory: int = Field(
+        8, ge=1, description="past merits that the line search may go back up to; 1 is monotone"
+    )
     restarts: int = Field(10, ge=0, description="runs after the first; 0 is the plain method")
     seed: int = Field(0, ge=0, description="seed of the perturbed starting points")
 

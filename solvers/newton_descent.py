@@ -104,11 +104,20 @@ class Run:
     """
 
     def __init__(
-        self, model: ScaledModel, kind: int, memory: int, goal: float, deadline: float, trace: list[object], number: int
+        self,
+        model: ScaledModel,
+        kind: int,
+        memory: int,
+        goal: float,
+        deadline: float,
+        trace: list[object],
+        number: int,
     ) -> None:
         self.model, self.kind, self.memory, self.goal, self.deadline = model, kind, memory, goal, deadline
         self.trace, self.number = trace, number
-        self.system: DenseSystem | SparseSystem = SparseSystem(model.n) if model.sparse else DenseSystem(model.n)
+        self.system: DenseSystem | SparseSystem = (
+            SparseSystem(model.n) if model.sparse else DenseSystem(model.n)
+        )
         self.best_y, self.best_residual = np.zeros(model.n), math.inf
         self.steps = 0
 
@@ -117,10 +126,11 @@ class Run:
         return self._minimise(self._evaluate(y, self.kind, 0.0), self.kind, 0.0, limit, self.memory)[1]
 
     def smooth(self, y: Array, mu: float = MU_START) -> Array:
-        """Follow the zeros of the smoothed function from `mu` towards zero; return the best point [Kanzow 1996].
+        """Follow the zeros of the smoothed function from `mu` towards zero [Kanzow 1996].
 
         Each is found to within mu, or SMOOTH_STEPS steps; the next starts there. Smoothed matrices are
-        regular for every P0 function, and the path avoids local minima of the unsmoothed merit.
+        regular for every P0 function, and the path avoids local minima of the unsmoothed merit. Returns
+        the point of least residual on the way.
         """
         at = self._evaluate(y, FISCHER, mu)
         while mu > MU_END and at.merit < math.inf and perf_counter() < self.deadline:

@@ -2,13 +2,13 @@
 
 Each function phi(a, b) is zero exactly where a >= 0, b >= 0, a b = 0. With two-sided bounds Billups' form
 
-    Phi_i(z) = phi(z_i - l_i, -phi(u_i - z_i, -F_i(z)))                                  [Billups 1995]
+    Phi_i(z) = phi(z_i - l_i, -phi(u_i - z_i, -F_i(z)))                       [Billups 1995]
 
 is zero exactly at the solutions of row i; an infinite bound drops its phi, so a free row is F_i itself.
 An element of the generalised Jacobian is H = diag(D_z) + diag(D_F) J, with D_z, D_F the partial derivatives.
 
-    FISCHER    a + b - sqrt(a^2 + b^2 + 2 mu^2)                                          [Fischer 1992]
-    PENALIZED  lam phi_FB(a, b) + (1 - lam) max(a, 0) max(b, 0)                          [Chen, Chen, Kanzow 2000]
+    FISCHER    a + b - sqrt(a^2 + b^2 + 2 mu^2)                               [Fischer 1992]
+    PENALIZED  lam phi_FB(a, b) + (1 - lam) max(a, 0) max(b, 0)               [Chen, Chen, Kanzow 2000]
     MINIMUM    min(a, b)
 
 mu > 0 smooths the first [Kanzow 1996]; the others ignore it.

@@ -1,19 +1,21 @@
 """PATH-like solver for mixed LCPs and MCPs: Newton's method on the normal map, with pivoting inside.
 
-Method. Each major iteration linearises F at z and follows the path of the linearised problem by Lemke's pivoting
-from the current basis (`path_linear`); its end is Newton's point for the normal map F(pi(x)) + x - pi(x), which
-keeps z within the bounds. A non-monotone search along the path with a watchdog makes it global, singular bases
-are met with a proximal perturbation (`path_search`), and a crash phase of projected Newton steps finds most of
-the active set first (`path_crash`). A run that fails is followed by others, in a fixed order: without crash and
-with a covering vector that is positive everywhere, with a smoothing homotopy in place of the crash
-(`newton_descent`), with the other choice of scaling, then from perturbed starting points. An active-set polish
-ends each run that comes near a solution.
+Method. Each major iteration linearises F at z and follows the path of the linearised problem by Lemke's
+pivoting from the current basis (`path_linear`); its end is Newton's point for the normal map
+F(pi(x)) + x - pi(x), which keeps z within the bounds. A non-monotone search along the path with a watchdog
+makes it global, singular bases are met with a proximal perturbation (`path_search`), and a crash phase of
+projected Newton steps finds most of the active set first (`path_crash`). A run that fails is followed by
+others, in a fixed order: without crash and with a covering vector that is positive everywhere, with a
+smoothing homotopy in place of the crash (`newton_descent`), with the other choice of scaling, then from
+perturbed starting points. An active-set polish ends each run that comes near a solution. Every iteration is
+kept in the trace, which prints like PATH's log.
 
-A mixed LCP is its own linearisation, so from a cold start one path, Lemke's, solves it.
+A mixed LCP is its own linearisation, so from a cold start one path, Lemke's, solves it; many free rows are
+eliminated first.
 
 Matrix class. Linearised problems are solved for certain where Lemke's method solves them (P, copositive-plus,
-strictly copositive); the iteration converges locally and quadratically at regular solutions. Elsewhere success
-is likely, not certain. A mixed LCP on which two runs fail is checked for a proof of infeasibility.
+strictly copositive); the iteration converges locally and quadratically at regular solutions. Elsewhere
+success is likely, not certain. A mixed LCP on which two runs fail is checked for a proof of infeasibility.
 
 Limits. The dictionary is dense: n^2 memory, n^2 work per pivot.
 
@@ -122,7 +124,8 @@ class Path(AbstractSolver):
         model = scaled_model(search.problem, settings.z, scaled=settings.scaled)
         deadline, trace = search.request.deadline, search.trace
         trace.append(RunRecord(number, str(settings)))
-        run = Majors(model, self.memory, self.watchdog, search.goal, deadline, stop, trace)
+        max_minors = self.max_minors or 20 * model.n + 200
+        run = Majors(model, self.memory, self.watchdog, max_minors, search.goal, deadline, stop, trace)
         z, steps = settings.z / model.column, 0
         if settings.opening == "smoothing":
             homotopy = Run(model, FISCHER, 1, search.goal, deadline, trace, number)
@@ -130,8 +133,7 @@ class Path(AbstractSolver):
         at = run.start(model.project(z), settings.cover)
         if settings.opening == "crash":
             at = crash(run, at, self.crash_steps)
-        max_minors = self.max_minors or 20 * model.n + 200
-        reason = run.run(at, self.max_majors, max_minors)
+        reason = run.run(at, self.max_majors)
         return Outcome(run.best_z * model.column, run.best_residual, reason, run.majors + steps)
 
     def _settings(self, search: Multistart) -> Iterator[Settings]:

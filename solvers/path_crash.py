@@ -4,8 +4,8 @@ At z within its bounds, rows on a bound whose F pushes outwards are kept; for th
 
     (J_II + lam I) d_I = -F_I,    z <- project(z + t d),    t = 1, 1/2, ..
 
-as long as the merit falls and the set of active rows still changes [Dirkse, Ferris 1997]. Each step can change
-many rows at once, where a pivot changes one.
+as long as the merit falls and the set of active rows still changes [Dirkse, Ferris 1997]. Each step can
+change many rows at once, where a pivot changes one.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mcpframe.solvers.path_search import Majors, Point
@@ -40,7 +41,7 @@ def crash(run: Majors, start: Point, limit: int) -> Point:
     return at
 
 
-def _step(run: Majors, at: Point, inside: np.ndarray) -> Point | None:
+def _step(run: Majors, at: Point, inside: NDArray[np.intp]) -> Point | None:
     J = run.jacobian(at.z)
     if J is None or inside.size == 0:
         return None

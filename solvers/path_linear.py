@@ -5,9 +5,9 @@ linearisation w = M z + q of F is followed along
 
     w = M z + q - tau r,   r = M z_k + q - w_k,   tau from 1, where (z_k, w_k) solves it, to 0:
 
-Lemke's path with the residual r of the normal map as covering vector [Dirkse, Ferris 1995, section 2]. Newton's
-point is its end. A point at tau = 1 - t on the way is the end of the path for q - tau r, which starts alike.
-The dictionary and the pivoting are Lemke's (`tableau_kernels`, `lemke_kernels`).
+Lemke's path with the residual r of the normal map as covering vector [Dirkse, Ferris 1995, section 2].
+Newton's point is its end. A point at tau = 1 - t on the way is the end of the path for q - tau r, which
+starts alike. The dictionary and the pivoting are Lemke's (`tableau_kernels`, `lemke_kernels`).
 """
 
 from __future__ import annotations
@@ -19,20 +19,38 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from mcpframe.jit import CodesOut, IndexTable, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, callee, kernel
+from mcpframe.jit import (
+    CodesOut,
+    IndexTable,
+    IndicesOut,
+    Matrix,
+    MatrixOut,
+    Vector,
+    VectorOut,
+    callee,
+    kernel,
+)
 from mcpframe.residual import dot
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
 from mcpframe.solvers.lemke_attempts import (
     N_WORK_ROWS,
     POINT,
-    S,
     W_BASE,
+    S,
     local_codes,
     read_codes,
     read_point,
     set_factors,
 )
-from mcpframe.solvers.lemke_kernels import LEXICOGRAPHIC, PIVOT_LIMIT, RAY, SINGULAR, enter_basis, follow, set_range
+from mcpframe.solvers.lemke_kernels import (
+    LEXICOGRAPHIC,
+    PIVOT_LIMIT,
+    RAY,
+    SINGULAR,
+    enter_basis,
+    follow,
+    set_range,
+)
 from mcpframe.solvers.tableau_kernels import (
     BASE,
     BASIC_VAR,
@@ -60,7 +78,7 @@ from mcpframe.solvers.tableau_kernels import (
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
-DRIFT = 1e-8
+DRIFT = 1e-5
 """Distance from the path, as a share of |r|, above which a dictionary is not trusted."""
 SHORTEST_LEG = 8
 """A dictionary that has drifted after fewer pivots than this was no good from the start."""
@@ -226,7 +244,9 @@ def basis_of(z: Array, w: Array, lower: Array, upper: Array) -> Codes:
 
 def complementary(codes: Codes, w: Array) -> Array:
     """Return w with the signs of its basis: >= 0 at l, <= 0 at u, 0 in between."""
-    return np.where(codes == AT_LOWER, np.maximum(w, 0.0), np.where(codes == AT_UPPER, np.minimum(w, 0.0), 0.0))
+    return np.where(
+        codes == AT_LOWER, np.maximum(w, 0.0), np.where(codes == AT_UPPER, np.minimum(w, 0.0), 0.0)
+    )
 
 
 def on_basis(codes: Codes, z: Array, lower: Array, upper: Array) -> Array:

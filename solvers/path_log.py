@@ -27,8 +27,8 @@ class MajorRecord(NamedTuple):
         func, grad: evaluations of F and of its Jacobian so far in this run.
         merit: ||Phi|| of the Fischer-Burmeister function, scaled, after the step.
         step: share of the path (or of the crash or gradient step) that was taken.
-        kind: I start, C crash, S smoothing, SO Newton point accepted, W Newton point accepted on trust (watchdog),
-            B path search back from the last checkpoint, G gradient step.
+        kind: I start, C crash, SO Newton point accepted, W Newton point taken on trust (watchdog), B path
+            search back from the last checkpoint, G gradient step.
         prox: proximal perturbation lam of the Jacobian.
         residual: natural residual in the problem's units.
         label: the row where it is largest.
@@ -47,6 +47,6 @@ class MajorRecord(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.major:5d} {self.minor:5d} {self.func:5d} {self.grad:5d} {self.merit:9.4e} {self.step:7.1e} "
-            f"{self.kind:>4s} {self.prox:7.1e} {self.residual:7.1e} ({self.label})"
+            f"{self.major:5d} {self.minor:5d} {self.func:5d} {self.grad:5d} {self.merit:9.4e} "
+            f"{self.step:7.1e} {self.kind:>4s} {self.prox:7.1e} {self.residual:7.1e} ({self.label})"
         )

@@ -49,7 +49,7 @@ class QP(AbstractSolver):
         20, ge=0, le=1000, description="convex programs after the first one, where M is not monotone"
     )
     cone_programs: int = Field(
-        6, ge=0, le=1000, description="cone programs after the relaxation, before path-following takes over"
+        4, ge=0, le=1000, description="cone programs after the relaxation, before path-following takes over"
     )
 
     @field_validator("backend")

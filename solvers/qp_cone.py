@@ -35,7 +35,7 @@ EXACT = 1e-13
 """Norm of the natural map over the largest of |q|, |r|, |u|, in scaled units, that only rounding leaves."""
 FINE = 1e-11
 """The same in the problem's units: good enough once the asked tolerance is met too."""
-PROGRAM_SHARE = 0.4
+PROGRAM_SHARE = 0.25
 """Share of the time that the fixed point may take, so that something is left for the path."""
 PATH_STEPS = 3000
 """Linear systems that one walk along the path may solve."""

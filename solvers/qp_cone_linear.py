@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,29 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
+from scipy.sparse.csgraph import connected_components
 
 Array = NDArray[np.float64]
-Solve = Callable[[Array], Array]
 
 DENSE_LIMIT = 400
 """Largest n at which a sparse W is treated as dense."""
 PIVOTING = 0.01
-"""Pivoting of LU: as little as is safe, because the pattern of J is symmetric and its ordering worth keeping."""
+"""Pivoting of LU: little, for the pattern of J is symmetric and its ordering worth keeping."""
 DENSITY = 0.1
 """Share of nonzero entries above which LU of a sparse J would fill in anyway."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factor:
+    """LU of J.
+
+    Attributes:
+        solve: b -> J^-1 b.
+        sign: of the determinant.
+    """
+
+    solve: Callable[[Array], Array]
+    sign: float
 
 
 class Operator(ABC):
@@ -45,8 +59,8 @@ class Operator(ABC):
         """Return A + B W for blocks A, B [n_c, d, d]."""
 
     @abstractmethod
-    def factor(self, J: Any) -> Solve | None:
-        """Return b -> J^-1 b, or None where J is singular."""
+    def factor(self, J: Any) -> Factor | None:
+        """Return the LU factors of J, or None where it is singular."""
 
     @abstractmethod
     def normal_solver(self, J: Any, F: Array) -> Callable[[float], Array | None]:
@@ -77,12 +91,16 @@ class DenseOperator(Operator):
         J[contact, :, contact, :] += A
         return np.asarray(J.reshape(n_c * d, n_c * d))
 
-    def factor(self, J: Array) -> Solve | None:
-        """Return the LU solve of LAPACK."""
+    def factor(self, J: Array) -> Factor | None:
+        """Return the factors of LAPACK."""
         if not np.isfinite(J).all():
             return None
         lu, pivots, info = lapack.dgetrf(J)
-        return None if info != 0 else lambda b: np.asarray(lapack.dgetrs(lu, pivots, b)[0])
+        if info != 0:
+            return None
+        swaps = np.count_nonzero(pivots != np.arange(pivots.size))
+        sign = float(np.prod(np.sign(lu.diagonal()))) * (-1.0) ** swaps
+        return Factor(lambda b: np.asarray(lapack.dgetrs(lu, pivots, b)[0]), sign)
 
     def normal_solver(self, J: Array, F: Array) -> Callable[[float], Array | None]:
         """Form J'J once and shift its diagonal for every lam (Cholesky)."""
@@ -107,10 +125,13 @@ class SparseOperator(Operator):
         """Return A + B W in compressed rows."""
         return _block_diagonal(A) + _block_diagonal(B) @ self.W
 
-    def factor(self, J: sp.csr_array) -> Solve | None:
-        """Return the LU solve of SuperLU."""
+    def factor(self, J: sp.csr_array) -> Factor | None:
+        """Return the factors of SuperLU."""
         lu = _splu(J, PIVOTING)
-        return None if lu is None else lu.solve
+        if lu is None:
+            return None
+        sign = float(np.prod(np.sign(lu.U.diagonal()))) * _parity(lu.perm_r) * _parity(lu.perm_c)
+        return Factor(lu.solve, sign)
 
     def normal_solver(self, J: sp.csr_array, F: Array) -> Callable[[float], Array | None]:
         """Form J'J once and shift its diagonal for every lam (LU with pivots on the diagonal)."""
@@ -127,6 +148,13 @@ def _block_diagonal(blocks: Array) -> sp.bsr_array:
     n_c, d, _ = blocks.shape
     index = np.arange(n_c, dtype=np.int32)
     return sp.bsr_array((blocks, index, np.arange(n_c + 1, dtype=np.int32)), shape=(n_c * d, n_c * d))
+
+
+def _parity(permutation: NDArray[np.int32]) -> float:
+    """Return the sign of a permutation: -1 to the number of elements less that of cycles."""
+    n = permutation.size
+    graph = sp.coo_array((np.ones(n), (np.arange(n), permutation)), shape=(n, n))
+    return float((-1.0) ** (n - connected_components(graph, directed=False)[0]))
 
 
 def _splu(A: Any, pivoting: float) -> Any:

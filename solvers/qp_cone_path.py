@@ -20,7 +20,6 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.solvers.qp_cone_linear import Solve
 from mcpframe.solvers.qp_cone_maps import Linearised
 from mcpframe.solvers.qp_cone_newton import ConeSystem
 
@@ -92,10 +91,10 @@ def newton(
         if norm <= target:
             return r, step, True
         at = system.fischer(r, eps)
-        solve = system.W.factor(system.W.jacobian(at.A, at.B))
-        if solve is None or perf_counter() > deadline:
+        factor = system.W.factor(system.W.jacobian(at.A, at.B))
+        if factor is None or perf_counter() > deadline:
             return r, step, False
-        direction = -solve(at.F.ravel()).reshape(r.shape)
+        direction = -factor.solve(at.F.ravel()).reshape(r.shape)
         length, found = 1.0, np.inf
         while length > SHORTEST and not found <= (1.0 - SUFFICIENT * length) * norm:
             found = system.fischer_norm(r + length * direction, eps)
@@ -131,13 +130,15 @@ class Arclength:
         self.r, self.tau, self.steps = r, tau, 0
         self._length, self._highest = 1.0, tau + ASCENT
         self._t_r, self._row, self._t_tau = np.zeros(r.size), np.zeros(r.size), -1.0
+        self._side = 0.0
 
     def walk(self, deadline: float, done: Done, max_steps: int) -> None:
         """Walk until `done` likes a point, the end is reached, or the walk gets stuck."""
         tangent = self._bordered(self._linearise(self.r, self.tau), np.zeros(self.r.size), 1.0)
         if tangent is None:
             return
-        self._set_tangent(*tangent)
+        self._side = tangent[2]
+        self._set_tangent(*tangent[:2])
         while self.steps < max_steps and perf_counter() < deadline:
             if not self._advance():
                 self._length *= 0.35
@@ -154,13 +155,14 @@ class Arclength:
             return False
         r, tau, steps, at = corrected
         tangent = self._bordered(at, np.zeros(r.size), 1.0)
-        if tangent is None:
+        if tangent is None or tangent[2] != self._side:
             return False
-        cosine = 1.0 / np.sqrt(tangent[0] @ self._metric(tangent[0]) + tangent[1] ** 2)
+        t_r, t_tau, _ = tangent
+        cosine = 1.0 / np.sqrt(t_r @ self._metric(t_r) + t_tau**2)
         if cosine < TURN and self._length > 10.0 * STEP_MIN:
             return False
         self.r, self.tau = r, tau
-        self._set_tangent(*tangent)
+        self._set_tangent(t_r, t_tau)
         if steps <= 2 and cosine > 0.95:
             self._length = min(2.5 * self._length, STEP_MAX)
         elif steps <= 3 and cosine > 0.8:
@@ -186,17 +188,21 @@ class Arclength:
             r, tau = r + solution[0].reshape(r.shape), tau + solution[1]
         return None
 
-    def _bordered(self, at: Linearised, F: Array, g: float) -> tuple[Array, float] | None:
-        """Solve [[J, slope], [row', t_tau]] (dr, dtau) = (F, g) by elimination of dr."""
+    def _bordered(self, at: Linearised, F: Array, g: float) -> tuple[Array, float, float] | None:
+        """Solve [[J, slope], [row', t_tau]] (dr, dtau) = (F, g) by elimination of dr.
+
+        Returns:
+            dr, dtau and the sign of the determinant, which stays the same along the curve.
+        """
         self.steps += 1
-        solve: Solve | None = self.system.W.factor(self.system.W.jacobian(at.A, at.B))
-        if solve is None or at.slope is None:
+        factor = self.system.W.factor(self.system.W.jacobian(at.A, at.B))
+        if factor is None or at.slope is None:
             return None
-        by_tau, by_F = solve(at.slope.ravel()), solve(F)
+        by_tau, by_F = factor.solve(at.slope.ravel()), factor.solve(F)
         pivot = self._t_tau - self._row @ by_tau
         d_tau = (g - self._row @ by_F) / pivot if pivot != 0.0 else np.nan
         d_r = by_F - d_tau * by_tau
-        return (d_r, float(d_tau)) if np.isfinite(d_r).all() else None
+        return (d_r, float(d_tau), float(factor.sign * np.sign(pivot))) if np.isfinite(d_r).all() else None
 
     def _linearise(self, r: Array, tau: float) -> Linearised:
         return self.system.fischer(r, np.exp(tau) * self.weights)

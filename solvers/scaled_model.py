@@ -10,6 +10,7 @@ All factors are powers of two: scaling costs no accuracy.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,10 @@ SPARSE_SIZE = 100
 SPARSE_DENSITY = 0.15
 """So are matrices with a larger share of nonzeros."""
 RANGE = 2.0**40
-"""Largest factor, and inverse of the smallest, that a nonlinear row is scaled by: a Jacobian at one point says no more."""
+"""Largest factor, and inverse of the smallest, by which a nonlinear row is scaled."""
 
 
-class ScaledModel:
+class ScaledModel(ABC):
     """What both kinds of problem share.
 
     Attributes:
@@ -46,13 +47,13 @@ class ScaledModel:
         self.lower, self.upper = problem.lower / column, problem.upper / column
         self.evaluations = 0
 
+    @abstractmethod
     def F(self, y: Array) -> Array:
-        """Return R F(C y) [n]; entries may be infinite or nan where F is not defined."""
-        raise NotImplementedError
+        """Compute the scaled function [n]; entries may be infinite or nan where it is not defined."""
 
+    @abstractmethod
     def J(self, y: Array) -> Any:
-        """Return R J(C y) C, dense or csc."""
-        raise NotImplementedError
+        """Compute the scaled Jacobian, dense or csc."""
 
     def residual(self, y: Array, F: Array) -> float:
         """Return the natural residual in the units of the problem; +inf where anything is not finite."""
@@ -66,7 +67,9 @@ class ScaledModel:
         """Return the name of the row with the largest natural residual, such as ``z[3]``."""
         if self.n == 0:
             return ""
-        step = np.minimum(np.maximum(F / self.row, (y - self.upper) * self.column), (y - self.lower) * self.column)
+        step = np.minimum(
+            np.maximum(F / self.row, (y - self.upper) * self.column), (y - self.lower) * self.column
+        )
         worst = int(np.argmax(np.abs(step)))
         for block in self.problem.layout:
             span = self.problem.layout[block]
@@ -89,7 +92,7 @@ class AffineModel(ScaledModel):
         n = problem.n
         row, column = problem.scaling if scaled else (np.ones(n), np.ones(n))
         size = _power_of_two(np.abs(row * (problem.M @ start + problem.q)).max(initial=0.0))
-        sparse = problem.is_sparse and n >= SPARSE_SIZE and problem.M.nnz <= SPARSE_DENSITY * n * n
+        sparse = problem.is_sparse and n >= SPARSE_SIZE and problem.M_csr.nnz <= SPARSE_DENSITY * n * n
         super().__init__(problem, row / size, column * size, sparse)
         self.q = self.row * problem.q
         if sparse:
@@ -99,10 +102,12 @@ class AffineModel(ScaledModel):
             self.M = self._J = np.ascontiguousarray(self.row[:, None] * problem.M_dense * self.column)
 
     def F(self, y: Array) -> Array:
+        """Compute M y + q, scaled."""
         self.evaluations += 1
         return np.asarray(self.M @ y + self.q)
 
     def J(self, y: Array) -> Any:
+        """Return M, scaled."""
         return self._J
 
 
@@ -120,7 +125,9 @@ class NonlinearModel(ScaledModel):
         super().__init__(problem, row, np.ones(n), sparse)
         if sparse:
             # Where each entry of the pattern with the diagonal comes from: 0 for one that J does not store.
-            numbered = sp.csc_array((np.arange(1.0, pattern.nnz + 1.0), pattern.indices, pattern.indptr), (n, n))
+            numbered = sp.csc_array(
+                (np.arange(1.0, pattern.nnz + 1.0), pattern.indices, pattern.indptr), (n, n)
+            )
             self._with_diagonal = with_diagonal(numbered)
             self._source = self._with_diagonal.data.astype(np.int64)
 
@@ -131,10 +138,12 @@ class NonlinearModel(ScaledModel):
         return 1.0 / np.exp2(np.round(np.log2(size)))
 
     def F(self, y: Array) -> Array:
+        """Compute F, scaled."""
         self.evaluations += 1
         return self.row * self._evaluator.F(y)
 
     def J(self, y: Array) -> Any:
+        """Compute the Jacobian of F, scaled."""
         J = self._evaluator.J(y)
         if self.sparse:
             stored = np.concatenate([[0.0], self.row[self._rows] * J.data])
@@ -147,8 +156,9 @@ class NonlinearModel(ScaledModel):
 
 def scaled_model(problem: MixedLCP | MCP, start: Array, *, scaled: bool = True) -> ScaledModel:
     """Return the model of a problem near a point (in the problem's units)."""
-    kind = AffineModel if isinstance(problem, MixedLCP) else NonlinearModel
-    return kind(problem, start, scaled=scaled)
+    if isinstance(problem, MixedLCP):
+        return AffineModel(problem, start, scaled=scaled)
+    return NonlinearModel(problem, start, scaled=scaled)
 
 
 def with_diagonal(J: Any) -> sp.csc_array:

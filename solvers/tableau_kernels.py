@@ -6,7 +6,7 @@ and after some exchanges  basic = T nonbasic + const.  What is stored, and where
 
     T [n_t, L]    the dictionary; column `n_r` (one past the active ones) belongs to t
     V [27, n + 1] floats, rows named by X .. W below
-    K [7, 2n + 1] integers, rows named by BASIC_VAR .. STATE below
+    K [8, 2n + 1] integers, rows named by BASIC_VAR .. TIED below
 Variables have numbers: s_i is i, w_i is n_t + i, t is 2 n_t. Rows and columns follow `ROW_OF`, which lists
 the complementarity rows first and the free rows after them; fixed variables are not in the dictionary.
 
@@ -31,8 +31,8 @@ BLOCK = 8
 U, W = 11, 11 + BLOCK
 N_FLOAT_ROWS = 11 + 2 * BLOCK
 # rows of K
-BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE = 0, 1, 2, 3, 4, 5, 6
-N_INT_ROWS = 7
+BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE, TIED = 0, 1, 2, 3, 4, 5, 6, 7
+N_INT_ROWS = 8
 # codes of STATE, as in mcpframe.solution
 AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
 
@@ -327,13 +327,12 @@ def pair_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, n_left: int) -> Any
     first = n_t - n_left
     for k in range(first, n_t):
         best, pair, row, column = 0.0, -1, -1, -1
-        for r in range(k, n_t):
-            for c in range(k, n_t):
-                for i in range(n_comp):
-                    if K[STATE, i] != BASIC:
-                        grade = min(abs(T[r, i]), abs(T[i, c]))
-                        if grade > best:
-                            best, pair, row, column = grade, i, r, c
+        for i in range(n_comp):
+            if K[STATE, i] != BASIC:
+                above, r, _ = largest_entry(T, k, n_t, i, i + 1)
+                beside, _, c = largest_entry(T, i, i + 1, k, n_t)
+                if min(above, beside) > best:
+                    best, pair, row, column = min(above, beside), i, r, c
         if best <= FREE_PIVOT:
             return left_equations_hold(T, V, k, n_comp, n_t)
         swap_lines(T, x, K, row, column, k, n_t)

@@ -255,3 +255,9 @@ def test_a_bug_is_one_line_as_well(run, path, monkeypatch):
     status, _, err = run("solve", path)
     assert status == 2
     assert "ZeroDivisionError: oops (unexpected; --debug shows where)" in err
+
+
+def test_no_words_at_all_show_the_help(run):
+    status, out, err = run()
+    assert (status, err) == (0, "")
+    assert "mcpframe list" in out

@@ -22,6 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from unittest.mock import patch
 
 from measure import Cell, Contestant, header, measure, problems
 from peers import Own, peers
@@ -32,6 +33,7 @@ from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
 from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.solvers import lemke
 
 SIZES = (24, 48, 96, 192, 384)
 ROWS_PER_CONTACT = 6
@@ -69,7 +71,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--solvers", default=",".join(known), help="solvers of mcpframe")
     parser.add_argument("--families", default=",".join(FAMILIES), help="families of problems")
     parser.add_argument("--repeats", type=int, default=50, help="problems per family and size, at most")
-    parser.add_argument("--budget", type=float, default=3.0, help="seconds per solver, family, size and mode")
+    parser.add_argument("--budget", type=float, default=1.5, help="seconds per solver, family, size and mode")
     parser.add_argument("--quick", action="store_true", help="sizes up to 96, a few problems each")
     parser.add_argument("--no-peers", action="store_true", help="leave the peers out")
     parser.add_argument("--out", default=str(OUT), help="folder for the results")
@@ -114,17 +116,25 @@ def report(console: Console, cells: Cells, built: dict[str, list[float]]) -> Non
         console.print(ratio_table(cells, PIVOTING_PEER))
 
 
-def overhead(console: Console, solver: str = "lemke", runs: int = 2000) -> float:
-    """Return and print the time that `mcpframe.solve` adds to the solver, at size 24."""
+def overhead(console: Console, runs: int = 2000) -> dict[str, float]:
+    """Return and print what `mcpframe.solve` adds to the call of Lemke's kernel at size 24."""
     problem = contact_lcp(24 // ROWS_PER_CONTACT)
-    added = []
+    kernel = lemke.solve_dense
+    with patch.object(lemke, "solve_dense", side_effect=kernel) as spy:
+        mf.solve(problem, "lemke")
+    arguments = spy.call_args.args
+    inside, outside = [], []
     for _ in range(runs):
-        clock = perf_counter()
-        solution = mf.solve(problem, solver)
-        added.append(perf_counter() - clock - solution.seconds)
-    seconds = median(added)
-    console.print(f"mcpframe.solve adds {seconds_text(seconds)} to {solver} at n = 24 (median of {runs})")
-    return seconds
+        start = perf_counter()
+        kernel(*arguments)
+        middle = perf_counter()
+        mf.solve(problem, "lemke")
+        inside.append(middle - start)
+        outside.append(perf_counter() - middle)
+    found = {"kernel": median(inside), "solve": median(outside), "added": median(outside) - median(inside)}
+    text = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in found.items())
+    console.print(f"mcpframe.solve over the kernel call, lemke, n = 24, medians of {runs}: {text}")
+    return found
 
 
 def throughput(console: Console, options: argparse.Namespace) -> list[dict[str, float | int]]:

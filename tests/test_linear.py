@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mcpframe.solvers.linear import exact_residual, factorise, least_norm, scaled_matrix
+
+ROUNDING = 1e-12
+"""Relative error of a solve with condition numbers below 1e3."""
+PROXIMAL = 1e-8
+"""Relative error that the proximal steps of the sparse least-norm solve leave."""
+
+STORAGE = pytest.mark.parametrize("store", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+
+
+@STORAGE
+def test_lu_solves(rng, store):
+    A, x = rng.standard_normal((20, 20)) + 5 * np.eye(20), rng.standard_normal(20)
+    np.testing.assert_allclose(factorise(store(A)).solve(A @ x), x, rtol=ROUNDING, atol=ROUNDING)
+
+
+@STORAGE
+def test_units_change_neither_the_solution_nor_the_condition(rng, store):
+    A, x = rng.standard_normal((10, 10)) + 5 * np.eye(10), rng.standard_normal(10)
+    R, C = 10.0 ** rng.uniform(-8, 8, 10), 10.0 ** rng.uniform(-8, 8, 10)
+    factor = factorise(store(R[:, None] * A * C))
+    np.testing.assert_allclose(C * factor.solve(R * (A @ x)), x, rtol=1e3 * ROUNDING)
+    assert factor.rcond > 1e-3
+
+
+@STORAGE
+@pytest.mark.parametrize(
+    "A", [np.ones((3, 3)), np.zeros((2, 2)), np.diag([1.0, 0.0]), [[1.0, 2.0], [2.0, 4.0 + 1e-15]]]
+)
+def test_singular_matrices_are_seen(store, A):
+    assert factorise(store(np.asarray(A))).rcond < 1e-14
+
+
+@STORAGE
+def test_what_overflows_is_not_factorised(store):
+    assert factorise(store(np.array([[1e300, -1e300], [np.nan, 1.0]]))).rcond == 0.0
+
+
+@STORAGE
+def test_least_norm_is_the_pseudoinverse(rng, store):
+    B = rng.standard_normal((8, 3))
+    A = B @ B.T
+    row = 2.0 ** rng.integers(-2, 3, 8)
+    b = A @ rng.standard_normal(8)
+    x = least_norm(store(A), b)
+    np.testing.assert_allclose(A @ x, b, atol=PROXIMAL)
+    assert np.linalg.norm(x) <= 2.0 * np.linalg.norm(np.linalg.pinv(A) @ b)
+    np.testing.assert_allclose(row[:, None] * A, scaled_matrix(A, row, np.ones(8)))
+
+
+def test_sparse_matrices_stay_sparse_when_scaled():
+    assert sp.issparse(scaled_matrix(sp.eye_array(3, format="csr"), np.ones(3), np.ones(3)))
+
+
+def test_exact_residuals_see_what_cancels():
+    """1e16 + 1 - 1e16 and (1 + eps)^2 - 1 - 2 eps = eps^2."""
+    eps = 2.0**-52
+    A, x = np.array([[1e16, 1.0, -1e16], [1.0 + eps, 0.0, 0.0]]), np.array([1.0 + eps, 1.0, 1.0 + eps])
+    np.testing.assert_array_equal(exact_residual(A, x, np.array([0.0, -1.0 - 2.0 * eps])), [1.0, eps**2])
+
+
+def test_exact_residuals_of_huge_numbers_are_plain_ones():
+    A, x = np.full((1, 2), 1e200), np.array([1e100, -1e100])
+    assert exact_residual(A, x, np.zeros(1)) == 0.0
