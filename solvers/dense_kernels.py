@@ -36,12 +36,20 @@ def lu_factor(A: Any, order: Any, k: int) -> bool:
             for j in range(k):
                 A[c, j], A[p, j] = A[p, j], A[c, j]
         inverse = 1.0 / A[c, c]
-        for i in range(c + 1, k):
-            if A[i, c] != 0.0:
-                f = A[i, c] * inverse
-                A[i, c] = f
+        i = c + 1
+        while i + 1 < k:  # two rows at a time: each load of the pivot row serves both
+            f, g = A[i, c] * inverse, A[i + 1, c] * inverse
+            A[i, c], A[i + 1, c] = f, g
+            if f != 0.0 or g != 0.0:
                 for j in range(c + 1, k):
                     A[i, j] -= f * A[c, j]
+                    A[i + 1, j] -= g * A[c, j]
+            i += 2
+        if i < k:
+            f = A[i, c] * inverse
+            A[i, c] = f
+            for j in range(c + 1, k):
+                A[i, j] -= f * A[c, j]
     return True
 
 

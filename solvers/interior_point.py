@@ -44,6 +44,8 @@ ROUNDING = 1e-12
 """Size of r, beside x of size one, that rounding may leave."""
 STALL = 1e-8
 """Steps this short, several in a row, end the run."""
+PATIENCE = 25
+"""Steps within which max(mu, |r|) must be halved."""
 DIVERGED = 1e10
 """Size of x, in units where q is 1, beyond which no solution is near."""
 DENSE_SHARE = 0.1
@@ -128,6 +130,8 @@ class Run:
     rho: float = 0.0
     iterations: int = 0
     short_steps: int = 0
+    merit: float = np.inf
+    halved: int = 0
     reason: str = ""
     trace: list[Record] = field(default_factory=list)
 
@@ -151,10 +155,18 @@ class Run:
                 return
             elif self.iterations >= max_iterations:
                 self.reason = "iteration limit"
+            elif self._idle(max(mu, float(np.abs(r).max(initial=0.0)))):
+                self.reason = "no progress along the path"
             elif perf_counter() > self.deadline:
                 self.reason = "time limit"
             else:
                 self._step(r, mu)
+
+    def _idle(self, merit: float) -> bool:
+        """Return whether max(mu, |r|) has not been halved for PATIENCE steps."""
+        if merit < 0.5 * self.merit:
+            self.merit, self.halved = merit, self.iterations
+        return self.iterations - self.halved > PATIENCE
 
     def _step(self, r: Array, mu: float) -> None:
         self.iterations += 1

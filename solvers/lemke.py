@@ -36,7 +36,7 @@ from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
 from mcpframe.solvers.alarm import NEVER, alarm
 from mcpframe.solvers.free_rows import eliminate_free_rows
-from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, solve_dense
+from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, RELATIVE, solve_dense
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
 from mcpframe.solvers.polish import active_set_polish
 from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
@@ -87,6 +87,9 @@ class Lemke(AbstractSolver):
         if claim.status is not Status.SOLVED:
             ray = None if claim.ray is None else reduction.direction(claim.ray)
             return Claim(z, claim.status, claim.iterations, claim.message, codes, ray)
+        goal = min(request.tol, RELATIVE * float(np.abs(problem.q).max()))
+        if problem.certify(z)[2] <= goal:
+            return Claim(z, Status.SOLVED, claim.iterations, basis=codes)
         polished = active_set_polish(problem, z, basis=codes, max_steps=2, deadline=request.deadline)
         return Claim(polished.z, Status.SOLVED, claim.iterations, basis=polished.basis)
 

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 Setting = TypeVar("Setting")
 
 ROUNDING = 1e-12
-"""Runs aim at this share of |F| at the start: about what rounding leaves of a Newton step."""
+"""Runs aim at this share of |q|, or at this residual of an MCP: about what rounding leaves."""
 CAREFUL_RUNS = 4
 """How many runs on a mixed LCP are asked for the stricter tolerance."""
 PROOF_AFTER, PROOF_LIMIT = 2, 2000
@@ -78,7 +78,7 @@ class Multistart:
     def __init__(self, problem: MixedLCP | MCP, request: Request) -> None:
         self.problem, self.request = problem, request
         self.first = _first_point(problem, request)
-        self.size = _size(problem, self.first)
+        self.size = _size(problem)
         self.goal = min(request.tol, ROUNDING * self.size)
         self.trace: list[object] = []
         self._reasons: Counter[str] = Counter()
@@ -165,8 +165,7 @@ def _first_point(problem: MixedLCP | MCP, request: Request) -> Array:
     return polish(problem, z, math.inf, request.deadline, request.basis)[0]
 
 
-def _size(problem: MixedLCP | MCP, z: Array) -> float:
-    """Return the yardstick of small residuals: |q| of a mixed LCP, |F(z)| of an MCP; 1 where that fails."""
-    F = problem.q if isinstance(problem, MixedLCP) else problem.certify(z)[1]
-    size = float(np.abs(F).max(initial=0.0))
-    return size if 0.0 < size < math.inf else 1.0
+def _size(problem: MixedLCP | MCP) -> float:
+    """Return the yardstick of small residuals: |q| of a mixed LCP, 1 for an MCP or where q is zero."""
+    size = float(np.abs(problem.q).max(initial=0.0)) if isinstance(problem, MixedLCP) else 1.0
+    return size if size > 0.0 else 1.0

@@ -35,12 +35,12 @@ KINK = 1.0 - math.sqrt(0.5)
 
 @inline
 def fischer_burmeister(a: Any, b: Any, mu: Any) -> Any:
-    """Return phi and its partial derivatives, without cancellation where phi is small."""
-    h = math.sqrt(a * a + b * b + 2.0 * mu * mu)
+    """Return phi and its partial derivatives, without cancellation where phi is small, or overflow."""
+    h = math.hypot(math.hypot(a, b), math.sqrt(2.0) * mu)
     if h == 0.0:
         return 0.0, KINK, KINK
     s = a + b
-    phi = 2.0 * (a * b - mu * mu) / (s + h) if s > 0.0 else s - h
+    phi = 2.0 * (max(a, b) / (s + h) * min(a, b) - mu / (s + h) * mu) if s > 0.0 else s - h
     return phi, 1.0 - a / h, 1.0 - b / h
 
 

@@ -4,8 +4,8 @@ The iterate is a complementary pair (z, w), that is the point z - w of the norma
 of the path, is taken when it lowers the merit ||Phi|| (Fischer-Burmeister) below the largest of the last few
 checkpoints; it is also taken on trust, up to `watchdog` times in a row. When trust does not pay, the search
 goes back to the last checkpoint and along its path, t = 1/2, 1/4 ..; where that fails, too, along the
-projected gradient of the merit [Dirkse, Ferris 1995; Ferris, Munson 1999]. A singular basis, or a path that ends on a
-ray, makes the next linearisation proximal: J + lam I, lam falling again with every good step.
+projected gradient of the merit [Dirkse, Ferris 1995; Ferris, Munson 1999]. A singular basis, or a path that
+ends on a ray, makes the next linearisation proximal: J + lam I, lam falling again with every good step.
 """
 
 from __future__ import annotations

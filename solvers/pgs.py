@@ -157,7 +157,7 @@ class _Solve:
         found = active_set_polish(
             self.problem, self._point(), max_steps=steps, thorough=thorough, deadline=deadline
         )
-        if found.residual < self.residual:
+        if found.residual <= self.residual:
             self.relaxed = self._point().copy()
             self.z, self.residual, self.basis = found.z, found.residual, found.basis
 

@@ -46,10 +46,7 @@ class QP(AbstractSolver):
 
     backend: str = Field("CLARABEL", description="solver that cvxpy calls; any installed one")
     max_programs: int = Field(
-        20, ge=0, le=1000, description="convex programs after the first one, where M is not monotone"
-    )
-    cone_programs: int = Field(
-        4, ge=0, le=1000, description="cone programs after the relaxation, before path-following takes over"
+        20, ge=0, le=1000, description="convex programs after the first one, where that is not exact"
     )
 
     @field_validator("backend")
@@ -70,5 +67,5 @@ class QP(AbstractSolver):
 
     def _solve(self, problem: Any, request: Request) -> Claim:
         if isinstance(problem, FrictionProblem):
-            return solve_cone(problem, request, self.backend, self.cone_programs)
+            return solve_cone(problem, request, self.backend, self.max_programs)
         return solve_mixed(problem, request, self.backend, self.max_programs)

@@ -5,15 +5,18 @@ For a given slip s, min r'Sr/2 + (q + mu s e_n)'r over the cones is a convex sec
 [Acary, Cadoux, Lemarechal, Malick 2011]. s = 0 is the convex relaxation that simulators stop at. So:
 
     1. relaxation: the program with s = 0;
-    2. fixed point: s <- |u_t|, accelerated;
-    3. where that does not settle: the central path of the friction problem, by arclength;
-    4. Gauss-Seidel sweeps, and the path with other weights.
+    2. fixed point: s <- |u_t|, accelerated, a few times;
+    3. where that is not enough: the smoothing of the central path of the friction problem, lowered quickly;
+    4. further steps of the fixed point, while it converges;
+    5. the central path by arclength; Gauss-Seidel sweeps; the path with other weights.
 
 Every point goes through the Levenberg-Marquardt polish; the first one at rounding level answers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -45,8 +48,8 @@ SWEEPS, SWEEP_ROUNDS = 300, 4
 """Gauss-Seidel sweeps between polishes, and how often."""
 SYMMETRIC = 1e-14
 """Skew part of W, relative to its symmetric part, that is rounding."""
-SETTLED = 1e-12
-"""Relative change of the slips at which the fixed point has settled."""
+FIRST_PROGRAMS, CONVERGING = 4, 4
+"""Programs after the relaxation before other methods are tried; so many must halve the slips' change."""
 RESTARTS = 1
 """Further paths, with other weights of the contacts."""
 
@@ -62,18 +65,10 @@ def solve_cone(problem: FrictionProblem, request: Request, backend_name: str, ma
         search = _Search(problem, request)
         if request.z0 is not None:
             search.offer(request.z0.reshape(-1, problem.dim) / search.system.unit, "z0")
-        if search.goes_on():
-            search.fixed_point(backend_name, max_fixed_point)
-        if search.goes_on():
-            search.lower_smoothing()
-        if search.goes_on():
-            search.path(np.ones(problem.n_c))
-        if search.goes_on():
-            search.sweeps()
-        random = np.random.default_rng(0)
-        for _ in range(RESTARTS):
-            if search.goes_on():
-                search.path(np.exp(random.standard_normal(problem.n_c)))
+        for stage in search.stages(backend_name, max_fixed_point):
+            if not search.goes_on():
+                break
+            stage()
         return search.claim()
 
 
@@ -115,36 +110,18 @@ class _Search:
             self.best, self.method = point, method
         return not self.goes_on()
 
-    def fixed_point(self, backend_name: str, limit: int) -> None:
-        """Solve cone programs for slips s until s = |u_t|; where W is not symmetric, r lags in W - S."""
-        system, mu = self.system, self.system.mu
-        S = 0.5 * (system.matrix + system.matrix.T)
-        skew = system.matrix - S
-        lagged = abs(skew).max() > SYMMETRIC * abs(S).max() if self.problem.n else False
-        program = ConeProgram(S, np.maximum(mu, MU_FLOOR), self.problem.dim)
-        stop = min(self.deadline, perf_counter() + PROGRAM_SHARE * (self.deadline - perf_counter()))
-        backend, anderson = Backend(backend_name, stop), Anderson()
-        x = np.zeros(mu.size + (self.problem.n if lagged else 0))
-        for k in range(limit + 1):
-            c = system.q.copy()
-            c[:, 0] += mu * np.maximum(x[: mu.size], 0.0)
-            if lagged:
-                c += (skew @ x[mu.size :]).reshape(c.shape)
-            minimum = program.solve(c.ravel(), backend)
-            self.steps += minimum.iterations
-            if minimum.x is None:
-                self.said.append(f"cone program {k}: {minimum.status}")
-                return
-            r = minimum.x.reshape(c.shape)
-            self.relaxed = r if k == 0 else self.relaxed
-            if self.offer(r, f"fixed point ({k})" if k else "relaxation") or perf_counter() > stop:
-                return
-            slip = np.linalg.norm(system.u(r)[:, 1:], axis=1)
-            g = np.concatenate([slip, r.ravel()]) if lagged else slip
-            if np.linalg.norm(g - x) <= SETTLED * np.linalg.norm(g):
-                break
-            x = anderson.next(x, g)
-        self.said.append(f"fixed point: no answer after {k} programs")
+    def stages(self, backend_name: str, limit: int) -> Iterator[Callable[[], None]]:
+        """Yield what to do, one after the other, until it is enough."""
+        fixed_point = _FixedPoint(self, backend_name)
+        yield lambda: fixed_point.run(min(limit, FIRST_PROGRAMS))
+        yield self.lower_smoothing
+        yield lambda: fixed_point.run(limit)
+        yield lambda: self.path(np.ones(self.problem.n_c))
+        yield self.sweeps
+        random = np.random.default_rng(0)
+        for _ in range(RESTARTS):
+            weights = np.exp(random.standard_normal(self.problem.n_c))
+            yield lambda weights=weights: self.path(weights)  # type: ignore[misc]
 
     def lower_smoothing(self) -> None:
         """Lower the smoothing quickly, then polish."""
@@ -198,6 +175,62 @@ class _Search:
             message="" if solved else "; ".join([f"natural residual {residual:.2g}", *self.said]),
             relaxed_z=None if self.relaxed is None else self.impulses(self.relaxed),
         )
+
+
+class _FixedPoint:
+    """Cone programs for slips s until s = |u_t|; where W is not symmetric, r lags in W - S as well.
+
+    Args:
+        search: gets every point.
+        backend_name: solver that cvxpy calls.
+    """
+
+    def __init__(self, search: _Search, backend_name: str) -> None:
+        self._search, self._name = search, backend_name
+        system = search.system
+        self._S = 0.5 * (system.matrix + system.matrix.T)
+        self._skew = system.matrix - self._S
+        n = search.problem.n
+        self._lagged = n > 0 and bool(abs(self._skew).max() > SYMMETRIC * abs(self._S).max())
+        self._x = np.zeros(system.mu.size + (n if self._lagged else 0))
+        self._anderson, self._defects, self._over = Anderson(), list[float](), n == 0
+
+    @cached_property
+    def _program(self) -> ConeProgram:
+        mu = np.maximum(self._search.system.mu, MU_FLOOR)
+        return ConeProgram(self._S, mu, self._search.problem.dim)
+
+    def run(self, limit: int) -> None:
+        """Solve programs until the search is content, so many were solved, or they lead nowhere."""
+        share = PROGRAM_SHARE * (self._search.deadline - perf_counter())
+        backend = Backend(self._name, min(self._search.deadline, perf_counter() + share))
+        while not self._over and len(self._defects) <= limit and perf_counter() < backend.deadline:
+            if self._step(backend):
+                return
+            recent = self._defects[-CONVERGING:]
+            self._over = len(self._defects) > FIRST_PROGRAMS and recent[-1] > 0.5 * recent[0]
+        self._search.said.append(f"fixed point: no answer after {len(self._defects)} programs")
+
+    def _step(self, backend: Backend) -> bool:
+        """Solve the program for the current slips, offer its minimiser, and choose the next slips."""
+        search, system, n_c = self._search, self._search.system, self._search.problem.n_c
+        c = system.q.copy()
+        c[:, 0] += system.mu * np.maximum(self._x[:n_c], 0.0)
+        if self._lagged:
+            c += (self._skew @ self._x[n_c:]).reshape(c.shape)
+        minimum = self._program.solve(c.ravel(), backend)
+        search.steps += minimum.iterations
+        if minimum.x is None:
+            search.said.append(f"cone program: {minimum.status}")
+            self._over = True
+            return False
+        r, count = minimum.x.reshape(c.shape), len(self._defects)
+        search.relaxed = r if search.relaxed is None else search.relaxed
+        slip = np.linalg.norm(system.u(r)[:, 1:], axis=1)
+        g = np.concatenate([slip, r.ravel()]) if self._lagged else slip
+        self._defects.append(float(np.linalg.norm(g - self._x)))
+        self._x = self._anderson.next(self._x, g)
+        return search.offer(r, f"fixed point ({count})" if count else "relaxation")
 
 
 def _largest(*vectors: Array) -> float:

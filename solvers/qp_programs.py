@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-PARAMETER_LIMIT = 6000
-"""Entries of a matrix above which it is compiled in as a constant: the map would take seconds to build."""
+PARAMETER_LIMIT = 2500
+"""Entries of a matrix above which it is compiled in as a constant: the map would take too long to build."""
 CACHE_SIZE = 32
 """Compiled programs kept, least recently used dropped first."""
 SHIFT, SHIFT_MAX = 1e-10, 1e-2
@@ -177,25 +177,32 @@ class Entries:
 
 
 class Quadratic:
-    """The convex function x'Sx/2 of a symmetric positive semidefinite S."""
+    """The convex function x'Sx/2 of a symmetric positive semidefinite S.
+
+    Parametrised it is |L'x|^2/2, for cvxpy has no parameters inside a quadratic form; a constant S is given
+    to the backend as it is, which is the faster program to solve.
+    """
 
     def __init__(self, S: Any) -> None:
-        self.S = sp.csc_array(S)
-        self.factor = Entries(gram_factor(self.S).T)
+        self._S = sp.csc_array(S)
+        self._factor = None if self._S.nnz > 2 * PARAMETER_LIMIT else Entries(gram_factor(self._S).T)
 
     @property
     def key(self) -> Hashable | None:
         """The size and sparsity of the factor; None where S is a constant."""
-        return self.factor.key if self.factor.parametric else None
+        return self._factor.key if self._factor is not None and self._factor.parametric else None
 
     @property
     def values(self) -> dict[str, Array]:
         """The parameters' values."""
-        return {"L": self.factor.matrix.data}
+        return {} if self._factor is None else {"L": self._factor.matrix.data}
 
     def expression(self, x: cp.Variable, parameters: dict[str, cp.Parameter]) -> cp.Expression:
         """Return x'Sx/2 in cvxpy."""
-        return 0.5 * cp.sum_squares(self.factor.expression(parameters, "L") @ x)
+        if self._factor is not None and self._factor.parametric:
+            return 0.5 * cp.sum_squares(self._factor.expression(parameters, "L") @ x)
+        shift = SHIFT * float(abs(self._S).max())
+        return 0.5 * cp.quad_form(x, cp.psd_wrap(self._S + shift * sp.eye_array(x.size, format="csc")))
 
 
 class ConeProgram:

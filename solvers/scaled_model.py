@@ -30,6 +30,9 @@ SPARSE_DENSITY = 0.15
 RANGE = 2.0**40
 """Largest factor, and inverse of the smallest, by which a nonlinear row is scaled."""
 
+LEAST, MOST = 1e-300, 1e300
+"""Sizes beyond these are not scaled away: their inverses are not normal numbers."""
+
 
 class ScaledModel(ABC):
     """What both kinds of problem share.
@@ -171,4 +174,4 @@ def with_diagonal(J: Any) -> sp.csc_array:
 
 
 def _power_of_two(size: float) -> float:
-    return 2.0 ** math.floor(math.log2(size)) if 1e-280 < size < 1e280 else 1.0
+    return 2.0 ** math.floor(math.log2(size)) if LEAST <= size <= MOST else 1.0

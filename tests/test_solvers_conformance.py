@@ -384,6 +384,25 @@ def test_nonlinear_problems_are_solved_or_declined(name, make, z):
 
 
 @every_solver
+@pytest.mark.parametrize(
+    ("q", "r"),
+    [
+        ([-1.0, 0.3, 0.4], [1.0, -0.3, -0.4]),  # sticks: |r_t| = 0.5 = mu r_n
+        ([-1.0, 1.2, 1.6], [1.0, -0.3, -0.4]),  # slides: friction opposes the slip (0.9, 1.2)
+        ([1.0, 1.2, 1.6], [0.0, 0.0, 0.0]),  # takes off
+    ],
+)
+def test_one_contact_on_the_exact_cone_is_solved_or_declined(name, q, r):
+    problem = mf.FrictionProblem(np.eye(3), q, mu=0.5)
+    solution = mf.solve(problem, name)
+    if mf.solver(name).why_unsupported(problem):
+        assert solution.status is Status.UNSUPPORTED
+        return
+    assert solution.ok, solution
+    np.testing.assert_allclose(solution.z, r, atol=SAME)
+
+
+@every_solver
 def test_what_is_not_supported_is_said_in_words(name):
     class Strange:
         n, scale = 1, 1.0
