@@ -50,4 +50,4 @@ fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 
 clean:  ## remove caches, compiled kernels and output; the environment stays
 	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './.git/*' -prune -exec rm -rf {} +
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache out

@@ -32,6 +32,10 @@ from mcpframe.problem import MixedLCP
 Array = NDArray[np.float64]
 Matrix: TypeAlias = "Array | sp.csr_array"
 
+RESOLUTION = 1e-5
+"""Weight of the size of r in `scale`: at the usual tolerance, 1e-9, it asks for 1e-14 of that size."""
+HUGE = 1e300
+"""Size of r beyond which `scale` does not grow."""
 SOLVE_COLUMNS = 512
 """Columns of H that go through M^-1 at a time: bounds the memory of the condensation."""
 
@@ -86,8 +90,16 @@ class FrictionProblem:
 
     @cached_property
     def scale(self) -> float:
-        """1 + ||q||_inf: solved means residual <= tol * scale."""
-        return 1.0 + float(np.abs(self.q).max(initial=0.0))
+        """1 + ||q||_inf + what rounding leaves of r: solved means residual <= tol * scale.
+
+        r is of the size of q_c / W_cc, c a contact, and the edge of a cone, unlike a bound, is not a number
+        that r can lie on exactly.
+        """
+        q = np.abs(self.q).reshape(-1, self.dim).max(axis=1, initial=0.0)
+        W = np.abs(self.W.diagonal()).reshape(-1, self.dim).mean(axis=1)
+        with np.errstate(over="ignore"):
+            r = q[W > 0.0] / W[W > 0.0]
+        return 1.0 + float(q.max(initial=0.0)) + RESOLUTION * min(float(r.max(initial=0.0)), HUGE)
 
     def velocities(self, r: Array) -> Array:
         """Return v = M^-1 (H r + f) of the global form [n_v].
@@ -121,9 +133,9 @@ class FrictionProblem:
         """Return r - P_K(r - u - mu |u_t| e_n) [n], zero exactly at solutions."""
         r_c, u_c = r.reshape(-1, self.dim), u.reshape(-1, self.dim)
         u_hat = u_c.copy()
-        u_hat[:, 0] += self.mu * np.linalg.norm(u_c[:, 1:], axis=1)
+        u_hat[:, 0] += self.mu * lengths(u_c[:, 1:])
         x = r_c - u_hat
-        t = np.linalg.norm(x[:, 1:], axis=1)
+        t = lengths(x[:, 1:])
         sticks = t <= self.mu * x[:, 0]
         # Inside the cone the map is u_hat itself: written so, a small u beside a huge r is not rounded away.
         return np.where(sticks[:, None], u_hat, r_c - project_cone(x, self.mu)).ravel()
@@ -228,6 +240,11 @@ class GlobalForm:
         ), q
 
 
+def lengths(t: Array) -> Array:
+    """Return the lengths of the rows of t [n_c, 1 or 2], without overflow."""
+    return np.asarray(np.abs(np.hypot.reduce(t, axis=1)))
+
+
 def project_cone(x: Array, mu: Array) -> Array:
     """Return the projection of every row (x_n, x_t) onto K_mu = {|x_t| <= mu x_n}.
 
@@ -236,7 +253,7 @@ def project_cone(x: Array, mu: Array) -> Array:
         mu: friction coefficients [n_c].
     """
     normal, tangent = x[:, 0], x[:, 1:]
-    t = np.linalg.norm(tangent, axis=1)
+    t = lengths(tangent)
     y_n = np.maximum((mu * t + normal) / (1.0 + mu * mu), 0.0)
     edge = np.empty_like(x)
     edge[:, 0] = y_n

@@ -1,1 +1,1 @@
-"""Solvers: each turns a mixed complementarity problem into a claim (plugins of the group mcpframe.solvers)."""
+"""Solvers: each turns a complementarity problem into a claim (plugins of the group mcpframe.solvers)."""

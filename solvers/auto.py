@@ -1,10 +1,10 @@
 """The method that fits: a warm start if there is one, then the fastest method for the facts, then the others.
 
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
-pivots; a large sparse one to `newton` first. What is left unsolved is checked for a proof of infeasibility,
-then handed to `newton`, `path`, `ipm` (monotone problems: before the others) and, at last, `qp`. An MCP goes
-to `newton`, then `path`; a friction problem with exact cones to `qp`. After each method the framework's own
-residual decides whether the search is over; a point that is good, but not at rounding level, is polished.
+pivots; a large sparse one to `newton` and `ipm` first. What is left unsolved is checked for a proof of
+infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a friction
+problem with exact cones to `qp`. After each method the framework's own
+residual decides whether the search is over.
 
 Matrix class. The union of its methods' classes. Limits. Those of its methods; a problem without a solution,
 and without a proof of that, costs the time of all of them.
@@ -14,7 +14,7 @@ and without a proof of that, costs the time of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
@@ -73,12 +73,20 @@ class Auto(AbstractSolver):
 
     def _linear_methods(self, problem: MixedLCP) -> Iterator[str]:
         large = problem.n >= LARGE and problem.is_sparse and problem.M_csr.nnz <= SPARSE * problem.n**2
-        yield from ("newton", "lemke") if large else ("lemke",)
+        yield from ("newton", "ipm", "lemke") if large else ("lemke",)
         yield "infeasible"
-        if problem.is_psd:
-            yield "ipm"
-        yield from ("path",) if large else ("newton", "path")
+        yield from ("path",) if large else ("ipm", "newton", "path")
         yield "qp"
+
+    def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
+        """Let `lemke` take the whole batch where it is the first method; the search gets its failures."""
+        if not all(isinstance(problem, MixedLCP) and problem.n < LARGE for problem in problems):
+            return super()._solve_batch(problems, requests)
+        claims = Lemke()._solve_batch(problems, requests)
+        return [
+            replace(claim, method="lemke") if claim.status is Status.SOLVED else self._solve(problem, request)
+            for claim, problem, request in zip(claims, problems, requests, strict=True)
+        ]
 
 
 class _Search:
@@ -107,7 +115,7 @@ class _Search:
 
     def proves_infeasible(self) -> bool:
         """Look for a proof that there is no solution."""
-        farkas = find_certificate(self.problem)
+        farkas = find_certificate(self.problem, max(1e-3, self.request.deadline - perf_counter()))
         if farkas is not None:
             self.best = replace(self.best, status=Status.INFEASIBLE, farkas=farkas, method="infeasibility")
             self.said = ["a Farkas certificate proves that no z has the signs of w it needs"]

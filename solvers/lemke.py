@@ -25,6 +25,8 @@ rule); Sargent 1978 and Dirkse, Ferris 1995 (bounds; start from any basis).
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from itertools import groupby
 from typing import final
 
 import numpy as np
@@ -36,7 +38,7 @@ from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
 from mcpframe.solvers.alarm import NEVER, alarm
 from mcpframe.solvers.free_rows import eliminate_free_rows
-from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, RELATIVE, solve_dense
+from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, RELATIVE, solve_dense, solve_stack
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
 from mcpframe.solvers.polish import active_set_polish
 from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
@@ -111,10 +113,50 @@ class Lemke(AbstractSolver):
                 residual, ended, pivots = solve_dense(*arguments, stop)
         else:
             residual, ended, pivots = solve_dense(*arguments, NEVER)
-        if residual <= request.tol:
-            return Claim(z, Status.SOLVED, pivots, basis=codes[0])
-        status, message = _STATUS[ended]
-        return Claim(z, status, pivots, message, codes[0], ray if ended == RAY else None)
+        return _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
+
+    def _solve_batch(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
+        """Solve runs of small problems of one size in one call, without the interpreter lock in between."""
+        claims: list[Claim] = []
+        pairs = zip(problems, requests, strict=True)
+        for n, run in groupby(pairs, key=lambda pair: pair[0].n):
+            if n <= MANY_FREE_ROWS:
+                claims += self._solve_stack(*zip(*run, strict=True))
+            else:
+                claims += [self._solve(*pair) for pair in run]
+        return claims
+
+    def _solve_stack(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
+        k, n = len(problems), problems[0].n
+        work = _workspace(n)
+        starts = [start_codes(*pair) for pair in zip(problems, requests, strict=True)]
+        codes = np.zeros((k, 2, n), np.int8)
+        for code, start in zip(codes, starts, strict=True):
+            if start is not None:
+                code[0] = start
+        z, ray, ends = np.empty((k, n)), np.zeros((k, n)), np.empty((k, 3))
+        solve_stack(
+            np.stack([problem.M_dense for problem in problems]),
+            np.stack([problem.q for problem in problems]),
+            np.stack([problem.lower for problem in problems]),
+            np.stack([problem.upper for problem in problems]),
+            codes, np.array([start is not None for start in starts]),
+            np.array([request.tol for request in requests]), self.max_pivots, self.attempts,
+            z, ray, ends, work.T, work.V, work.K, work.R, NEVER,
+        )  # fmt: skip
+        return [
+            _claim(z[i], residual, int(ended), int(pivots), codes[i, 0], ray[i], requests[i].tol)
+            for i, (residual, ended, pivots) in enumerate(ends.tolist())
+        ]
+
+
+def _claim(
+    z: Array, residual: float, ended: int, pivots: int, codes: NDArray[np.int8], ray: Array, tol: float
+) -> Claim:
+    if residual <= tol:
+        return Claim(z, Status.SOLVED, pivots, basis=codes)
+    status, message = _STATUS[ended]
+    return Claim(z, status, pivots, message, codes, ray if ended == RAY else None)
 
 
 def start_codes(problem: MixedLCP, request: Request) -> NDArray[np.int8] | None:

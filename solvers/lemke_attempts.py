@@ -8,11 +8,14 @@ import numpy as np
 from numba import types
 
 from mcpframe.jit import (
+    CodeStack,
     CodeTable,
+    Flags,
     IndexTable,
     IndicesOut,
     Matrix,
     MatrixOut,
+    MatrixStack,
     Vector,
     VectorOut,
     callee,
@@ -303,3 +306,18 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         if best <= goal or ended == STOPPED:
             return best, ended, total
     return best, first, total
+
+
+@kernel(
+    MatrixStack, Matrix, Matrix, Matrix,
+    CodeStack, Flags, Vector, types.int64, types.int64,
+    MatrixOut, MatrixOut, MatrixOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
+)  # fmt: skip
+def solve_stack(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, ray, ends, T, V, K, R, stop):  # type: ignore[no-untyped-def]
+    """Solve problems of one size, one after the other; ends[i] = (residual, how it ended, pivots)."""
+    for i in range(q.shape[0]):
+        residual, ended, pivots = solve_dense(
+            M[i], q[i], lower[i], upper[i], codes[i], warm[i], tol[i], max_pivots, attempts,
+            z[i], ray[i], T, V, K, R, stop,
+        )  # fmt: skip
+        ends[i, 0], ends[i, 1], ends[i, 2] = residual, ended, pivots

@@ -65,16 +65,14 @@ def factorise(A: Array | sp.csr_array) -> Factor:
     return Factor(lambda b: column * lapack.dgetrs(lu, pivots, row * b)[0], float(rcond))
 
 
-def least_norm(A: Array | sp.csr_array, b: Array) -> Array:
-    """Return x with A x = b in the least-squares sense and x of least (scaled) norm."""
+def least_norm(A: Array | sp.csr_array) -> Callable[[Array], Array]:
+    """Return b -> x with A x = b in the least-squares sense and x of least (scaled) norm."""
     row, column = equilibrate(A)
-    if sp.issparse(A):
-        return column * _least_norm_sparse(scaled_matrix(A, row, column), row * b)
     S = scaled_matrix(A, row, column)
-    if not (np.isfinite(S).all() and np.isfinite(b).all()):
-        return np.full(b.size, np.nan)
-    x = scipy.linalg.lstsq(S, row * b, cond=RANK, lapack_driver="gelsy", check_finite=False)[0]
-    return np.asarray(column * x)
+    if not np.isfinite(S.data if sp.issparse(S) else S).all():
+        return _broken().solve
+    solve = _least_norm_sparse(S) if sp.issparse(S) else _least_norm_dense(S)
+    return lambda b: column * solve(row * b)
 
 
 def exact_residual(A: Array, x: Array, b: Array) -> Array:
@@ -114,17 +112,37 @@ def _factorise_sparse(A: sp.csr_array, row: Array, column: Array) -> Factor:
     return Factor(lambda b: column * lu.solve(row * b), float(pivots.min() / pivots.max()))
 
 
-def _least_norm_sparse(S: sp.csr_array, b: Array) -> Array:
+def _least_norm_dense(S: Array) -> Callable[[Array], Array]:
+    """Factorise S P = Q [T' W'; 0], T triangular of the rank's order, W' with orthonormal rows."""
+    Q, R, order = scipy.linalg.qr(S, pivoting=True, check_finite=False)
+    size = np.abs(R.diagonal())
+    rank = int(np.count_nonzero(size > RANK * size[0]))
+    W, T = scipy.linalg.qr(R[:rank].T, mode="economic", check_finite=False)
+
+    def solve(b: Array) -> Array:
+        x = np.zeros(b.size)
+        if rank:
+            y = scipy.linalg.solve_triangular(T, Q[:, :rank].T @ b, trans="T", check_finite=False)
+            x[order] = W @ y
+        return x
+
+    return solve
+
+
+def _least_norm_sparse(S: sp.csr_array) -> Callable[[Array], Array]:
     """Solve min |x|^2 with S x = b by [I, S'; S, -delta] and a few proximal steps, which remove delta."""
-    n = b.size
-    K = sp.block_array([[sp.eye_array(n), S.T], [S, -PROXIMAL * sp.eye_array(n)]])
-    lu = _splu(K)
-    x = np.zeros(n)
+    n = S.shape[0]
+    lu = _splu(sp.block_array([[sp.eye_array(n), S.T], [S, -PROXIMAL * sp.eye_array(n)]]))
     if lu is None:
-        return np.full(n, np.nan)
-    for _ in range(PROXIMAL_STEPS):
-        x += lu.solve(np.concatenate([np.zeros(n), b - S @ x]))[:n]
-    return x
+        return _broken().solve
+
+    def solve(b: Array) -> Array:
+        x = np.zeros(n)
+        for _ in range(PROXIMAL_STEPS):
+            x += lu.solve(np.concatenate([np.zeros(n), b - S @ x]))[:n]
+        return x
+
+    return solve
 
 
 def _splu(A: Any) -> Any:

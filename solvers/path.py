@@ -141,9 +141,11 @@ class Path(AbstractSolver):
         z, affine = search.first, isinstance(search.problem, MixedLCP)
         cold = affine and search.request.z0 is None and search.request.basis is None
         here, scaled = "the starting point", affine
+        lemke = Settings(_vertex(search.problem), "a vertex", "none", 1.0, scaled)
+        crashed = Settings(z, here, "crash", 0.0, scaled)
         runs = [
-            Settings(z, here, "none", 1.0, scaled) if cold else Settings(z, here, "crash", 0.0, scaled),
-            Settings(z, here, "crash", 0.0, scaled) if cold else Settings(z, here, "none", 1.0, scaled),
+            lemke if cold else crashed,
+            crashed if cold else Settings(z, here, "none", 1.0, scaled),
             Settings(z, here, "smoothing", 0.0, scaled),
             Settings(z, here, "none", 1.0, not scaled),
         ]
@@ -153,3 +155,9 @@ class Path(AbstractSolver):
             point, origin = perturbed(search.problem, z, k, random), f"perturbed point {k + 1}"
             opening: Literal["crash", "smoothing"] = "crash" if k % 2 == 0 else "smoothing"
             yield Settings(point, origin, opening, 0.0, scaled != (k % 4 >= 2))
+
+
+def _vertex(problem: MixedLCP | MCP) -> Array:
+    """Return the point with every variable on a bound, where it has one: where Lemke's method starts."""
+    lower, upper = problem.lower, problem.upper
+    return np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper, 0.0))

@@ -80,6 +80,8 @@ Codes = NDArray[np.int8]
 
 DRIFT = 1e-5
 """Distance from the path, as a share of |r|, above which a dictionary is not trusted."""
+ROUNDING = 1e-12
+"""Distances below this share of the terms of M z + q are rounding, not drift."""
 SHORTEST_LEG = 8
 """A dictionary that has drifted after fewer pivots than this was no good from the start."""
 
@@ -225,13 +227,21 @@ class LinearPath:
         if ended == SINGULAR or not share < 1.0 or not np.isfinite(z).all():
             return PathEnd(at.z, at.w, at.t, ended, pivots)
         tau = tau_goal + (tau_start - tau_goal) * max(share, 0.0)
-        w = complementary(codes, self.M @ z + self.q - tau * self.r)
+        w = self.M @ z + self.q - tau * self.r
+        w = np.where(self.lower == self.upper, w, complementary(codes, w))
         z = on_basis(codes, np.minimum(np.maximum(z, self.lower), self.upper), self.lower, self.upper)
         return PathEnd(z, w, 1.0 - tau, ended, pivots)
 
     def _drifted(self, end: PathEnd) -> bool:
-        error = self.M @ end.z + self.q - (1.0 - end.t) * self.r - end.w
-        return bool(np.abs(error).max(initial=0.0) > DRIFT * np.abs(self.r).max(initial=0.0))
+        Mz = self.M @ end.z
+        error = Mz + self.q - (1.0 - end.t) * self.r - end.w
+        rounding = ROUNDING * (largest(Mz) + largest(self.q))
+        return largest(error) > max(DRIFT * largest(self.r), rounding)
+
+
+def largest(x: Array) -> float:
+    """Return max |x_i|, 0 for an empty vector."""
+    return float(np.abs(x).max(initial=0.0))
 
 
 def basis_of(z: Array, w: Array, lower: Array, upper: Array) -> Codes:

@@ -239,7 +239,9 @@ class Majors:
         """
         at = self.point(z, np.zeros(z.size))
         size = np.abs(at.F) + cover * float(np.abs(at.F).max(initial=0.0))
-        at.w = np.where(z <= self.model.lower, size, np.where(z >= self.model.upper, -size, 0.0))
+        lower, upper = self.model.lower, self.model.upper
+        at.w = np.where(z <= lower, size, np.where(z >= upper, -size, 0.0))
+        at.w = np.where(lower == upper, at.F, at.w)
         return at
 
     def note(self, at: Point, pivots: int, step: float, kind: str, prox: float) -> None:

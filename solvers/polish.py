@@ -108,6 +108,7 @@ class _Search:
 
     def __init__(self, problem: MixedLCP, z: Array, deadline: float) -> None:
         self.problem, self.deadline, self.steps, self.singular = problem, deadline, 0, False
+        self.M_size = abs(problem.M)
         start = np.where(np.isfinite(z), z, 0.0)
         self.z, self.w, self.residual = problem.certify(start)
         with np.errstate(all="ignore"):
@@ -131,7 +132,7 @@ class _Search:
 
     def finished(self) -> bool:
         """Return whether the residual is at rounding level or time is up."""
-        size = np.abs(self.problem.M) @ np.abs(self.z) + np.abs(self.problem.q)
+        size = self.M_size @ np.abs(self.z) + np.abs(self.problem.q)
         floor = ROUNDING * float(size.max(initial=0.0))
         return bool(self.residual <= floor) or perf_counter() > self.deadline
 
@@ -162,7 +163,7 @@ class _Search:
             best = self.accept(refined(rows, problem.q[B], z, B, factor.solve), codes)
         if factor.rcond < REGULAR and not self.finished():
             self.singular = True
-            nearest = self.accept(refined(rows, problem.q[B], z, B, lambda b: least_norm(A, b)), codes)
+            nearest = self.accept(refined(rows, problem.q[B], z, B, least_norm(A)), codes)
             best = nearest if nearest is not None else best
         return best
 

@@ -171,7 +171,7 @@ class _Search:
             z=self.impulses(self.best.r),
             status=status,
             iterations=self.steps,
-            method=f"cone program: {self.method}, polish",
+            method=f"{self.method}, polish",
             message="" if solved else "; ".join([f"natural residual {residual:.2g}", *self.said]),
             relaxed_z=None if self.relaxed is None else self.impulses(self.relaxed),
         )
@@ -208,7 +208,8 @@ class _FixedPoint:
             if self._step(backend):
                 return
             recent = self._defects[-CONVERGING:]
-            self._over = len(self._defects) > FIRST_PROGRAMS and recent[-1] > 0.5 * recent[0]
+            if len(self._defects) > FIRST_PROGRAMS and recent[-1] > 0.5 * recent[0]:
+                self._over = True
         self._search.said.append(f"fixed point: no answer after {len(self._defects)} programs")
 
     def _step(self, backend: Backend) -> bool:
@@ -230,7 +231,7 @@ class _FixedPoint:
         g = np.concatenate([slip, r.ravel()]) if self._lagged else slip
         self._defects.append(float(np.linalg.norm(g - self._x)))
         self._x = self._anderson.next(self._x, g)
-        return search.offer(r, f"fixed point ({count})" if count else "relaxation")
+        return search.offer(r, f"cone fixed point ({count})" if count else "cone program")
 
 
 def _largest(*vectors: Array) -> float:

@@ -31,7 +31,7 @@ from mcpframe.infeasibility import find_certificate
 from mcpframe.plugin import Request
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import Claim, Status
-from mcpframe.solvers.polish import Polished, active_set_polish
+from mcpframe.solvers.polish import Polished, active_set_polish, guess_basis
 from mcpframe.solvers.qp_anderson import Anderson
 from mcpframe.solvers.qp_programs import Backend, GapProgram, Minimum
 from mcpframe.solvers.qp_saddle import SaddleProgram, multiplier_rows
@@ -44,6 +44,9 @@ PROXIMAL = 1e-3
 """rho relative to the largest entry of M + N: keeps each step's solution unique."""
 SETTLED = 1e-12
 """Relative change of the iterate at which a fixed point has settled."""
+FAR = 1e10
+"""Scaled bounds beyond this are left out of the programs, whose other digits they would cost; not of the
+polish."""
 PROGRAM_SHARE = 0.8
 """Share of the time left to the backend, so that its last point can still be polished."""
 
@@ -59,15 +62,17 @@ def solve_mixed(problem: MixedLCP, request: Request, backend_name: str, limit: i
         search = _Search(problem, request, backend_name)
         if request.z0 is not None and search.offer(request.z0, "z0"):
             return search.claim()
-        if search.scaled.q.size == 0:
-            search.offer(problem.lower, "fixed variables")
-        elif problem.is_psd:
+        if problem.fixed.all():
+            return search.claim()
+        if problem.is_psd:
             search.convex()
         else:
             for fixed_point in (contact_relaxation, proximal_sequence):
                 iteration = fixed_point(problem, search.scaled, request.z0)
                 if iteration is not None and search.iterate(iteration, limit):
                     break
+        if search.relaxed is None:
+            search.offer(np.zeros(problem.n), "zero")
         return search.claim()
 
 
@@ -87,7 +92,8 @@ class _Scaled:
         self.M = sp.csr_array(sp.diags_array(D) @ M[self.rows][:, self.rows] @ sp.diags_array(D))
         self.q = q / self.size
         self.unit = self.size * D
-        self.lower, self.upper = problem.lower[self.rows] / self.unit, problem.upper[self.rows] / self.unit
+        lower, upper = problem.lower[self.rows] / self.unit, problem.upper[self.rows] / self.unit
+        self.lower, self.upper = np.where(lower < -FAR, -np.inf, lower), np.where(upper > FAR, np.inf, upper)
 
     def z(self, x: Array) -> Array:
         """Return the point in the problem's units [n]."""
@@ -152,15 +158,16 @@ class _Search:
         self.problem, self.request, self.scaled = problem, request, _Scaled(problem)
         left = request.deadline - perf_counter()
         self.backend = Backend(backend_name, perf_counter() + PROGRAM_SHARE * left)
-        self.best: Polished | None = None
+        z, w, residual = problem.certify(np.zeros(problem.n))
+        self.best = Polished(z, guess_basis(problem, z, w), residual, 0)
         self.relaxed: Array | None = None
-        self.method, self.said, self.iterations = "", "", 0
+        self.method, self.said, self.iterations = "zero", "", 0
 
     def offer(self, z: Array, method: str) -> bool:
         """Polish a point and keep it if it is the best; return whether it meets the tolerance."""
         polished = active_set_polish(self.problem, z, deadline=self.request.deadline)
         self.iterations += polished.steps
-        if self.best is None or polished.residual < self.best.residual:
+        if polished.residual < self.best.residual:
             self.best, self.method = polished, method
         return self.best.residual <= self.request.tol
 
@@ -199,21 +206,24 @@ class _Search:
     def claim(self) -> Claim:
         """Return the best point, and how it was found or why it falls short."""
         problem, request, best = self.problem, self.request, self.best
-        residual = np.inf if best is None else best.residual
-        solved, farkas = residual <= request.tol, None
+        solved, farkas = best.residual <= request.tol, None
         if not solved and perf_counter() < request.deadline:
             farkas = find_certificate(problem, request.deadline - perf_counter())
         late = perf_counter() > request.deadline
         fallen_short = (
-            Status.TIME_LIMIT if late else Status.NUMERICAL if best is None else Status.ITERATION_LIMIT
+            Status.TIME_LIMIT
+            if late
+            else Status.NUMERICAL
+            if self.relaxed is None
+            else Status.ITERATION_LIMIT
         )
         return Claim(
-            z=np.clip(np.zeros(problem.n), problem.lower, problem.upper) if best is None else best.z,
+            z=best.z,
             status=Status.SOLVED if solved else Status.INFEASIBLE if farkas is not None else fallen_short,
             iterations=self.iterations,
-            message="" if solved else self.said or f"natural residual {residual:.2g}",
-            basis=None if best is None else best.basis,
+            message="" if solved else self.said or f"natural residual {best.residual:.2g}",
+            basis=best.basis,
             farkas=farkas,
-            method=f"{self.method}, active-set polish" if self.method else "",
+            method=f"{self.method}, active-set polish",
             relaxed_z=self.relaxed,
         )

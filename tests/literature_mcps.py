@@ -77,7 +77,7 @@ def mathiesen(alpha=0.75, b_2=1.0, b_3=2.0):
 
 
 def mathiesen_solution(z):
-    """Return the solution with the price level of z: activity b_2 - (1 - alpha) b_2 = 3/4, p_3 = 0, p_1 = p_2."""
+    """Return the solution with the price level of z: activity alpha b_2, p_1 = p_2, p_3 = 0."""
     return np.array([0.75, z[2], z[2], 0.0])
 
 
@@ -162,7 +162,7 @@ def case_name(value):
 
 
 def bratu_obstacle(m, load=6.0, ceiling=0.45):
-    """Return -laplace v = load exp(v), 0 <= v <= ceiling, on an m x m grid: both bounds matter, J is sparse."""
+    """Return -laplace v = load exp(v), 0 <= v <= ceiling, on an m x m grid."""
     h = 1.0 / (m + 1)
 
     def rows(z):

@@ -46,7 +46,7 @@ def test_least_norm_is_the_pseudoinverse(rng, store):
     A = B @ B.T
     row = 2.0 ** rng.integers(-2, 3, 8)
     b = A @ rng.standard_normal(8)
-    x = least_norm(store(A), b)
+    x = least_norm(store(A))(b)
     np.testing.assert_allclose(A @ x, b, atol=PROXIMAL)
     assert np.linalg.norm(x) <= 2.0 * np.linalg.norm(np.linalg.pinv(A) @ b)
     np.testing.assert_allclose(row[:, None] * A, scaled_matrix(A, row, np.ones(8)))
@@ -66,3 +66,13 @@ def test_exact_residuals_see_what_cancels():
 def test_exact_residuals_of_huge_numbers_are_plain_ones():
     A, x = np.full((1, 2), 1e200), np.array([1e100, -1e100])
     assert np.abs(exact_residual(A, x, np.zeros(1))) <= 1e-15 * 1e300
+
+
+@STORAGE
+def test_the_least_norm_solution_of_nothing_is_zero(store):
+    np.testing.assert_array_equal(least_norm(store(np.zeros((3, 3))))(np.ones(3)), np.zeros(3))
+
+
+@STORAGE
+def test_what_is_not_finite_has_no_least_norm_solution(store):
+    assert np.isnan(least_norm(store(np.array([[np.nan, 1.0], [1.0, 1.0]])))(np.ones(2))).all()

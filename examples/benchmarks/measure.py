@@ -76,16 +76,16 @@ def problems(family: str, n_u: int, count: int) -> tuple[list[Problems], float]:
 def measure(
     contestant: Contestant, family: str, made: Sequence[Problems], mode: str, budget: float
 ) -> Cell | None:
-    """Return the figures of a solver on these problems; None where it does not take them.
+    """Return the figures of a solver on these problems; None where it does not take them, or no warm start.
 
     Args:
         mode: see `Cell`.
         budget: seconds after which no further problem is begun.
     """
     first = made[0]["cold"]
-    if not contestant.takes(first):
+    if not contestant.takes(first) or (mode != "cold" and not contestant.warm_starts):
         return None
-    if mode == "cold":
+    if mode == "cold" and not contestant.is_peer:
         contestant.prepare(first)()  # loads and compiles what this size needs, outside every clock
     answers: list[tuple[Answer, float]] = []
     end = perf_counter() + budget

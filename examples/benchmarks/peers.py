@@ -48,6 +48,7 @@ class Own:
     name: str
     time_limit: float = math.inf
     is_peer: bool = False
+    warm_starts: bool = True
 
     def limit(self, problem: mf.MixedLCP) -> float:
         """Return the time limit of a large problem; a small one has none: watching a clock costs time too."""
@@ -86,6 +87,7 @@ class Drake:
 
     name: str
     solver: str
+    warm_starts: bool
     is_peer: bool = True
 
     def takes(self, problem: mf.MixedLCP) -> bool:
@@ -135,7 +137,5 @@ def peers() -> list[Drake]:
     """Return the peers that can be imported here."""
     if importlib.util.find_spec("pydrake") is None:
         return []
-    return [
-        Drake("drake unrevised Lemke", "UnrevisedLemkeSolver"),
-        Drake("drake Moby Lemke", "MobyLcpSolver"),
-    ]
+    lemke = Drake("drake unrevised Lemke", "UnrevisedLemkeSolver", warm_starts=True)
+    return [lemke, Drake("drake Moby Lemke", "MobyLcpSolver", warm_starts=False)]

@@ -52,7 +52,7 @@ def _line(axis: Axes, row: Sequence[Cell], k: int) -> None:
         if not full:
             share = f"{100 * cell.solved / cell.tried:.0f}%"
             axis.annotate(
-                share, (cell.n, cell.median), (4, 4), textcoords="offset points", fontsize=7, color=colour
+                share, (cell.n, cell.median), (5, -9), textcoords="offset points", fontsize=8, color=colour
             )
 
 

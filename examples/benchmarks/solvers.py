@@ -48,7 +48,7 @@ OUT = Path("out/bench")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     options = parse(arguments)
-    console = Console(width=max(Console().width, 120))
+    console = Console(width=max(Console().width, 150))
     facts = header()
     console.print("[bold]Solvers on contact LCPs[/bold]  " + ", ".join(f"{k} {v}" for k, v in facts.items()))
     contestants = [Own(name, TIME_LIMIT) for name in options.solvers] + ([] if options.no_peers else peers())

@@ -46,8 +46,8 @@ def warm_table(cells: Cells) -> Table:
     def entry(solver: str, family: str, n: int) -> str:
         cold = cells.get(solver, family, n)
         warm = [cells.get(solver, family, n, mode) for mode in ("same", "neighbour", "shaken")]
-        if cold is None:
-            return "-"
+        if cold is None or not any(warm):
+            return ""
         return " | ".join(_judged(w.median / cold.median, WARMER) if w else "-" for w in warm)
 
     return _by_family(
@@ -60,8 +60,8 @@ def ratio_table(cells: Cells, peer: str) -> Table:
 
     def entry(solver: str, family: str, n: int) -> str:
         theirs, ours = cells.get(peer, family, n), cells.get(solver, family, n)
-        if theirs is None or ours is None:
-            return "-"
+        if theirs is None or ours is None or solver == peer:
+            return ""
         own, wall = ours.median / theirs.median, ours.wall_median / theirs.wall_median
         return f"{_judged(own, 1 / FASTER, inverse=True)} | {1 / wall:.2f}"
 
@@ -86,7 +86,9 @@ def _by_family(title: str, cells: Cells, entry: Callable[[str, str, int], str]) 
     table = _table(title, cells)
     for solver in cells.solvers:
         for family in cells.families:
-            table.add_row(f"{solver}, {family}", *(entry(solver, family, n) for n in cells.sizes))
+            entries = [entry(solver, family, n) for n in cells.sizes]
+            if any(entries):
+                table.add_row(f"{solver}, {family}", *(text or "-" for text in entries))
         table.add_section()
     return table
 
