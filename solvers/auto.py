@@ -3,8 +3,8 @@
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
 pivots; a large sparse one to `newton` and `ipm` first. What is left unsolved is checked for a proof of
 infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a friction
-problem with exact cones to `qp`. After each method the framework's own
-residual decides whether the search is over.
+problem with exact cones to `qp`. After each method the framework's own residual decides whether the search
+is over.
 
 Matrix class. The union of its methods' classes. Limits. Those of its methods; a problem without a solution,
 and without a proof of that, costs the time of all of them.
@@ -15,7 +15,6 @@ and without a proof of that, costs the time of all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any, ClassVar, final
@@ -38,7 +37,8 @@ LARGE = 400
 SPARSE = 0.05
 """Share of nonzeros below which a large problem counts as sparse."""
 
-_CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP", "pgs": "PGS"}
+LEMKE = Lemke()
+_CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP"}
 
 
 @final
@@ -82,11 +82,12 @@ class Auto(AbstractSolver):
         """Let `lemke` take the whole batch where it is the first method; the search gets its failures."""
         if not all(isinstance(problem, MixedLCP) and problem.n < LARGE for problem in problems):
             return super()._solve_batch(problems, requests)
-        claims = Lemke()._solve_batch(problems, requests)
-        return [
-            replace(claim, method="lemke") if claim.status is Status.SOLVED else self._solve(problem, request)
-            for claim, problem, request in zip(claims, problems, requests, strict=True)
-        ]
+        claims = LEMKE._solve_batch(problems, requests)
+        for i, (claim, problem, request) in enumerate(zip(claims, problems, requests, strict=True)):
+            claim.method = LEMKE.name
+            if claim.status is not Status.SOLVED:
+                claims[i] = self._solve(problem, request)
+        return claims
 
 
 class _Search:
@@ -106,38 +107,41 @@ class _Search:
             self.said.append(reason)
             return False
         claim = solver._solve(self.problem, self.request)
+        claim.method = claim.method or solver.name
         self.iterations += claim.iterations
         residual = self.problem.certify(claim.z)[2]
+        if residual < self.residual or not self.said:
+            self.best, self.residual = claim, residual
+        if self.residual <= self.request.tol:
+            return True
         self.said.append(f"{solver.name}: {claim.status.name}, residual {residual:.2g}")
-        if residual < self.residual or not self.said[1:]:
-            self.best, self.residual = replace(claim, method=claim.method or solver.name), residual
-        return self.residual <= self.request.tol
+        return False
 
     def proves_infeasible(self) -> bool:
         """Look for a proof that there is no solution."""
         farkas = find_certificate(self.problem, max(1e-3, self.request.deadline - perf_counter()))
-        if farkas is not None:
-            self.best = replace(self.best, status=Status.INFEASIBLE, farkas=farkas, method="infeasibility")
-            self.said = ["a Farkas certificate proves that no z has the signs of w it needs"]
-        return farkas is not None
+        if farkas is None:
+            return False
+        self.best.status, self.best.farkas, self.best.method = Status.INFEASIBLE, farkas, "infeasibility"
+        self.said = ["a Farkas certificate proves that no z has the signs of w it needs"]
+        return True
 
     def claim(self) -> Claim:
         """Return the best claim, with what was tried when it falls short."""
-        status, message = self.best.status, self.best.message
+        best = self.best
+        best.iterations = self.iterations
         if self.residual <= self.request.tol:
-            status = Status.SOLVED
-        elif status is not Status.INFEASIBLE and perf_counter() > self.request.deadline:
-            status = Status.TIME_LIMIT
-        if status is not Status.SOLVED:
-            message = "; ".join(self.said)
-        return replace(self.best, status=status, message=message, iterations=self.iterations)
+            best.status = Status.SOLVED
+            return best
+        if best.status is not Status.INFEASIBLE and perf_counter() > self.request.deadline:
+            best.status = Status.TIME_LIMIT
+        best.message = "; ".join(self.said)
+        return best
 
 
 def _solver(name: str) -> AbstractSolver:
     """Return a method with its default options; modules are imported when first needed."""
     if name == "lemke":
-        return Lemke()
-    if name not in _CLASSES:
-        raise ValueError(name)
+        return LEMKE
     solver: AbstractSolver = getattr(import_module(f"mcpframe.solvers.{name}"), _CLASSES[name])()
     return solver

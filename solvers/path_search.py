@@ -40,8 +40,10 @@ LATE, LATE_AFFINE = 1e-8, 1e-3
 """A run is late when ||Phi|| is below this; an affine problem is sooner left to the polish."""
 BETTER = 0.7
 """The factor by which the residual must fall to count as better."""
-PROX_START, PROX_FACTOR, PROX_TRIES, PROX_ZERO = 1e-4, 10.0, 6, 1e-10
-"""lam after the first singular basis; its growth and fall; tries per iteration; below the last it is zero."""
+PROX_START, PROX_FACTOR, PROX_TRIES = 1e-4, 10.0, 6
+"""lam after the first singular basis; its growth and fall; tries per iteration."""
+PROX_LEAST, PROX_MOST = 1e-10, 1e2
+"""Below the first lam is zero; above the second it would hide the problem (the data are scaled to one)."""
 
 STALLED = "residual stalled"
 
@@ -179,7 +181,7 @@ class Majors:
             end = path.to(1.0, self.max_pivots)
             if end.ended != SINGULAR:
                 break
-            prox = max(PROX_START, PROX_FACTOR * prox)
+            prox = _raised(prox)
         return path, end, prox
 
     def jacobian(self, z: Array) -> Array | None:
@@ -257,5 +259,9 @@ class Majors:
 def _next_prox(prox: float, end: PathEnd) -> float:
     """Return lam for the next iteration: larger after a path that did not reach its end, else smaller."""
     if end.ended != ENDED or end.t < 1.0:
-        return max(PROX_START, PROX_FACTOR * prox)
-    return prox / PROX_FACTOR if prox > PROX_ZERO else 0.0
+        return _raised(prox)
+    return prox / PROX_FACTOR if prox > PROX_LEAST else 0.0
+
+
+def _raised(prox: float) -> float:
+    return min(max(PROX_START, PROX_FACTOR * prox), PROX_MOST)

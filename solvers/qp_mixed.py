@@ -44,6 +44,8 @@ PROXIMAL = 1e-3
 """rho relative to the largest entry of M + N: keeps each step's solution unique."""
 SETTLED = 1e-12
 """Relative change of the iterate at which a fixed point has settled."""
+EIGEN_LIMIT = 1000
+"""Largest n whose eigenvalues are worth computing."""
 FAR = 1e10
 """Scaled bounds beyond this are left out of the programs, whose other digits they would cost; not of the
 polish."""
@@ -60,9 +62,7 @@ def solve_mixed(problem: MixedLCP, request: Request, backend_name: str, limit: i
     """
     with np.errstate(all="ignore"):
         search = _Search(problem, request, backend_name)
-        if request.z0 is not None and search.offer(request.z0, "z0"):
-            return search.claim()
-        if problem.fixed.all():
+        if search.starts_at_solution() or problem.fixed.all():
             return search.claim()
         if problem.is_psd:
             search.convex()
@@ -140,15 +140,22 @@ def contact_relaxation(problem: MixedLCP, scaled: _Scaled, z0: Array | None) -> 
 
 def proximal_sequence(problem: MixedLCP, scaled: _Scaled, z0: Array | None) -> _FixedPoint:
     """Return the iteration of proximal steps with the convex part of M."""
-    M = scaled.M.toarray()
-    eigenvalues, V = scipy.linalg.eigh(0.5 * (M + M.T), check_finite=False)
-    N = (V * np.maximum(-eigenvalues, 0.0)) @ V.T
-    shift = N + PROXIMAL * float(np.abs(M + N).max()) * np.eye(len(M))
-    zero = np.clip(np.zeros(len(M)), scaled.lower, scaled.upper)
+    N = _negative_part(0.5 * (scaled.M + scaled.M.T))
+    shift = N + PROXIMAL * float(abs(scaled.M + N).max()) * sp.eye_array(scaled.q.size)
+    zero = np.clip(np.zeros(scaled.q.size), scaled.lower, scaled.upper)
     start = zero if z0 is None else z0[scaled.rows] / scaled.unit
-    return _FixedPoint(
-        "proximal program", scaled.program(M + shift), lambda x: scaled.q - shift @ x, lambda x: x, start
-    )
+    program = scaled.program(scaled.M + shift)
+    return _FixedPoint("proximal program", program, lambda x: scaled.q - shift @ x, lambda x: x, start)
+
+
+def _negative_part(S: sp.csr_array) -> sp.csr_array:
+    """Return N >= 0 such that S + N >= 0: the negative part of S, or for large S a multiple of I [Gershgorin]."""
+    n = S.shape[0]
+    if n > EIGEN_LIMIT:
+        below = abs(S).sum(axis=1) - np.abs(S.diagonal()) - S.diagonal()
+        return sp.csr_array(max(float(below.max()), 0.0) * sp.eye_array(n))
+    eigenvalues, V = scipy.linalg.eigh(S.toarray(), check_finite=False)
+    return sp.csr_array((V * np.maximum(-eigenvalues, 0.0)) @ V.T)
 
 
 class _Search:
@@ -163,9 +170,16 @@ class _Search:
         self.relaxed: Array | None = None
         self.method, self.said, self.iterations = "zero", "", 0
 
-    def offer(self, z: Array, method: str) -> bool:
+    def starts_at_solution(self) -> bool:
+        """Polish the start that was asked for, if any; return whether it meets the tolerance."""
+        z0, basis = self.request.z0, self.request.basis
+        if z0 is None and basis is None:
+            return False
+        return self.offer(np.zeros(self.problem.n) if z0 is None else z0, "start", basis)
+
+    def offer(self, z: Array, method: str, basis: NDArray[np.int8] | None = None) -> bool:
         """Polish a point and keep it if it is the best; return whether it meets the tolerance."""
-        polished = active_set_polish(self.problem, z, deadline=self.request.deadline)
+        polished = active_set_polish(self.problem, z, basis=basis, deadline=self.request.deadline)
         self.iterations += polished.steps
         if polished.residual < self.best.residual:
             self.best, self.method = polished, method

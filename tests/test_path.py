@@ -9,7 +9,7 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
-from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.generators import FAMILIES, contact_lcp, random_lcp
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, SINGULAR
 from mcpframe.solvers.multistart import EndRecord
@@ -156,6 +156,14 @@ def test_one_path_solves_a_contact_problem(family, n_u):
         solution = mf.solve(problem, "path")
         assert solution.ok
         assert solution.iterations == 1
+
+
+@pytest.mark.parametrize("n", [5, 20, 40])
+def test_one_path_solves_any_problem_in_a_compact_box(n):
+    for seed in range(5):  # fixed variables among them
+        solution = mf.solve(random_lcp("box", n, seed=seed), "path", max_minors=100 * n)
+        assert solution.ok
+        assert solution.iterations <= 2
 
 
 def test_a_singular_jacobian_is_met_with_a_proximal_perturbation():
