@@ -46,7 +46,7 @@ suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE
 	$(BIN)/python examples/suite.py --suite "$(SUITE)"
 
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
-	$(BIN)/python examples/fuzz.py --count $(N)
+	$(BIN)/python examples/fuzz.py $(N)
 
 clean:  ## remove caches, compiled kernels and output; the environment stays
 	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './.git/*' -prune -exec rm -rf {} +

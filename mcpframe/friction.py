@@ -127,7 +127,7 @@ class FrictionProblem:
             r = project_cone(r.reshape(-1, self.dim), self.mu).ravel()
             u = self.relative_velocities(r)
             worst = float(np.abs(self.natural_map(r, u)).max(initial=0.0))
-        return r, u, worst if math.isfinite(worst) else math.inf
+        return r, u, worst if math.isfinite(worst) and np.isfinite(u).all() else math.inf
 
     def natural_map(self, r: Array, u: Array) -> Array:
         """Return r - P_K(r - u - mu |u_t| e_n) [n], zero exactly at solutions."""

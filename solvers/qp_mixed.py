@@ -149,7 +149,7 @@ def proximal_sequence(problem: MixedLCP, scaled: _Scaled, z0: Array | None) -> _
 
 
 def _negative_part(S: sp.csr_array) -> sp.csr_array:
-    """Return N >= 0 such that S + N >= 0: the negative part of S, or for large S a multiple of I [Gershgorin]."""
+    """Return N >= 0 with S + N >= 0: the negative part of S; for large S a multiple of I [Gershgorin]."""
     n = S.shape[0]
     if n > EIGEN_LIMIT:
         below = abs(S).sum(axis=1) - np.abs(S.diagonal()) - S.diagonal()
