@@ -192,9 +192,9 @@ class FrictionProblem:
 
     def _cone_maps(self, n_f: int) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
         """Return Dbar, Ehat, Ebar, block-diagonal over the contacts [J14, Eq. (14)]."""
-        D = np.zeros((self.dim, n_f + 1))
-        D[0, 0] = 1.0
-        D[1:, 1:] = friction_directions(n_f, self.dim)
+        directions = friction_directions(n_f, self.dim)
+        D = np.zeros((self.dim, directions.shape[1] + 1))
+        D[0, 0], D[1:, 1:] = 1.0, directions
         edge = np.concatenate([[0.0], np.ones(n_f)])
         contacts = sp.eye_array(self.n_c)
         D_bar = sp.kron(contacts, D, format="csr")
@@ -265,8 +265,8 @@ def friction_directions(n_f: int, dim: int = 3) -> Array:
     """Return n_f unit tangents as columns [dim - 1, n_f], evenly spread, opposites included."""
     if dim == 2:
         return np.array([[1.0, -1.0]])
-    if int(n_f) != n_f or n_f < 4 or n_f % 2:
-        raise ProblemError(f"n_f = {n_f!r}: must be an even number >= 4, so that opposites are included")
+    if int(n_f) != n_f or n_f < 2 or n_f % 2:
+        raise ProblemError(f"n_f = {n_f!r}: must be an even number >= 2, so that opposites are included")
     half = np.pi * np.arange(n_f // 2) / (n_f // 2)
     d = np.array([np.cos(half), np.sin(half)])
     return np.hstack([d, -d])

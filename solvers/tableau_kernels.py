@@ -204,20 +204,18 @@ def shift(M: Any, q: Any, lower: Any, upper: Any, V: Any, w_base: Any) -> Any:
     """Choose the base point and the signs: s counts from l, or down from u where only u is finite.
 
     Writes BASE and the signs into ROW and COLUMN (on top of positive scale factors there), and
-    w at the base point; returns whether anything differs from the plain LCP.
+    w at the base point; returns whether the problem is a plain LCP, all bounds zero and infinity.
     """
     n = q.shape[0]
     plain = True
     for i in range(n):
+        plain = plain and lower[i] == 0.0 and upper[i] == np.inf
         V[BASE, i] = 0.0
         if lower[i] > -np.inf:
             V[BASE, i] = lower[i]
         elif upper[i] < np.inf:
             V[BASE, i] = upper[i]
             V[ROW, i], V[COLUMN, i] = -V[ROW, i], -V[COLUMN, i]
-            plain = False
-        if V[BASE, i] != 0.0 or upper[i] < np.inf:
-            plain = False
     for i in range(n):
         w_base[i] = q[i] if plain else q[i] + dot(M[i], V[BASE, :n])
     return plain

@@ -102,6 +102,20 @@ def test_free_rows_are_equations_however_many_there_are(rng):
         assert (solution.basis[:n_free] == BASIC).all()
 
 
+def test_the_order_of_free_and_bounded_rows_does_not_matter(rng):
+    n = 20
+    A = rng.standard_normal((n, n))
+    M, q = A @ A.T + np.eye(n), rng.standard_normal(n)
+    lower = np.where(np.arange(n) % 3 == 0, -np.inf, 0.0)
+    mixed = mf.solve(mf.MixedLCP(M, q, lower), "lemke", attempts=1)
+    order = np.argsort(lower == -np.inf, kind="stable")  # free rows last
+    sorted_rows = mf.MixedLCP(M[np.ix_(order, order)], q[order], lower[order])
+    last = mf.solve(sorted_rows, "lemke", attempts=1)
+    assert mixed.ok
+    assert mixed.iterations == last.iterations
+    np.testing.assert_allclose(mixed.z[order], last.z, atol=ROUNDING)
+
+
 def test_a_saddle_point_without_a_regular_free_block_is_solved_by_paired_pivots():
     # z_1 + z_2 = 1 with a free multiplier: M_ff = 0, so it can only enter together with another pair.
     M = np.array([[0.0, 1.0, 1.0], [-1.0, 2.0, 0.0], [-1.0, 0.0, 1.0]])

@@ -181,19 +181,24 @@ def _matrix(group: h5py.Group, name: str, where: str) -> Any:
 
 
 def _write_matrix(group: h5py.Group, matrix: Any) -> None:
-    """Write compressed rows; of a dense matrix all entries, zeros as well."""
+    """Write compressed rows: of a dense matrix all entries, zeros as well.
+
+    A sparse matrix that has all entries is written as triplets, so that it comes back as what it was.
+    """
     m, n = matrix.shape
-    if sp.issparse(matrix):
-        p, i, x = matrix.indptr, matrix.indices, matrix.data
-    else:
-        p, i, x = (
-            np.arange(0, m * n + 1, n) if n else np.zeros(m + 1),
-            np.tile(np.arange(n), m),
-            matrix.ravel(),
-        )
-    for name, value in (("m", m), ("n", n), ("nz", -2), ("nzmax", len(x))):
+    rows = matrix if sp.issparse(matrix) else _all_entries(matrix)
+    p, i, x, nz = rows.indptr, rows.indices, rows.data, -2
+    if sp.issparse(matrix) and matrix.nnz == m * n:
+        triplets = matrix.tocoo()
+        p, i, x, nz = triplets.col, triplets.row, triplets.data, m * n
+    for name, value in (("m", m), ("n", n), ("nz", nz), ("nzmax", len(x))):
         group[name] = _integer(value)
     group["p"], group["i"], group["x"] = p.astype(np.int32), i.astype(np.int32), x
+
+
+def _all_entries(matrix: Array) -> sp.csr_array:
+    m, n = matrix.shape
+    return sp.csr_array((matrix.ravel(), np.tile(np.arange(n), m), n * np.arange(m + 1)), shape=(m, n))
 
 
 def _scalar(group: h5py.Group, name: str, where: str) -> int:
