@@ -43,7 +43,7 @@ bench: $(STAMP)  ## time every solver, and the peers that are installed, on the 
 
 suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE=DIR
 	@test -n "$(SUITE)" || { echo "say which: make suite SUITE=DIR" >&2; exit 2; }
-	$(BIN)/python examples/suite.py --suite "$(SUITE)"
+	$(BIN)/python examples/suite.py "$(SUITE)"
 
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 	$(BIN)/python examples/fuzz.py $(N)

@@ -7,7 +7,7 @@ rows, with fixed variables, free rows, absurd scales, random warm starts, a few 
 friction cone; and misuse, which must end in an error of mcpframe. It is a breach when a solver
   crashes (an exception inside it, also a warning), or is over its time limit,
   has an answer certified as SOLVED that the certificate here, in extended precision, refuses,
-  says INFEASIBLE where a solution exists by construction or another solver (`enum`, above all) has one,
+  says INFEASIBLE where a solution exists by construction, or another solver has one to the last bits,
   gives other bits when asked again,
 or when misuse ends in anything but an error of mcpframe. Solvers on cvxpy take many milliseconds per problem
 and get one case in fifty; --everywhere gives them all. Exit status 1 on a breach; cases go to out/fuzz.
@@ -165,18 +165,37 @@ def certified(problem: mf.MixedLCP | mf.MCP | FrictionProblem, z: np.ndarray) ->
 
 def certified_linear(problem: mf.MixedLCP, z: np.ndarray) -> bool:
     """Return whether z solves a mixed LCP, recomputed in extended precision."""
-    M, q = problem.M_dense.astype(np.longdouble), problem.q.astype(np.longdouble)
     if (z < problem.lower).any() or (z > problem.upper).any():
         return False
-    w = M @ z + q
+    w, rounding = slack(problem, z)
     residual = np.abs(np.minimum(np.maximum(w, z - problem.upper), z - problem.lower))
-    rounding = ROUNDING * (problem.n + 1) * (np.abs(M) @ np.abs(z) + np.abs(q))
     return bool((residual <= TOL * problem.scale + rounding).all())
+
+
+def exact(problem: mf.MixedLCP, z: np.ndarray) -> bool:
+    """Return whether every row is at a bound with the right sign of w, or has w = 0, up to rounding alone.
+
+    Only such a point contradicts a proof that there is none: the tolerance follows the largest entry of q,
+    beside which another row may be wrong altogether.
+    """
+    w, rounding = slack(problem, z)
+    low, high = (z == problem.lower) & (w >= -rounding), (z == problem.upper) & (w <= rounding)
+    return bool((low | high | (np.abs(w) <= rounding)).all())
+
+
+def slack(problem: mf.MixedLCP, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return w = M z + q in extended precision, and what another order of summation may change in it."""
+    M, q = problem.M_dense.astype(np.longdouble), problem.q.astype(np.longdouble)
+    return M @ z + q, ROUNDING * (problem.n + 1) * (np.abs(M) @ np.abs(z) + np.abs(q))
 
 
 def false_infeasibility(case: Case, solutions: dict[str, mf.Solution]) -> list[Breach]:
     """Return the solvers that deny a solution that exists by construction, or that another has found."""
-    found = "construction" if case.solvable else next((n for n, s in solutions.items() if s.ok), "")
+    found = "construction" if case.solvable else ""
+    if isinstance(case.problem, mf.MixedLCP):
+        found = found or next(
+            (name for name, s in solutions.items() if s.ok and exact(case.problem, s.z)), ""
+        )
     return [
         Breach(case.index, name, f"INFEASIBLE, but there is a solution by {found} [{case.kind}]")
         for name, solution in solutions.items()

@@ -13,8 +13,8 @@ INFO = {"title": "Two blocks", "description": "Größe 2", "math_info": "W is SP
 
 
 def local(rng, dense=True):
-    H = rng.standard_normal((6, 6)) * (rng.random((6, 6)) < 0.5) + np.eye(6)
-    W = H.T @ H
+    H = rng.standard_normal((3, 3))
+    W = np.kron(np.diag([1.0, 2.0]), H.T @ H)  # zeros that the dense form must keep
     return FrictionProblem(W if dense else sp.csr_array(W), rng.standard_normal(6), [0.3, 0.7])
 
 
@@ -54,11 +54,12 @@ def same_problem(a, b):
             np.testing.assert_array_equal(getattr(a.global_form, name), getattr(b.global_form, name))
 
 
-@pytest.fixture(params=["dense", "sparse", "global", "plane", "empty"])
+@pytest.fixture(params=["dense", "sparse", "full", "global", "plane", "empty"])
 def problem(request, rng):
     return {
         "dense": lambda: local(rng),
         "sparse": lambda: local(rng, dense=False),
+        "full": lambda: FrictionProblem(sp.csr_array(np.ones((3, 3))), [1.0, 2.0, 3.0], 0.5),
         "global": lambda: whole(rng),
         "plane": lambda: whole(rng, dim=2),
         "empty": lambda: FrictionProblem(np.zeros((0, 0)), [], []),
