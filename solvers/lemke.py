@@ -24,7 +24,6 @@ rule); Sargent 1978 and Dirkse, Ferris 1995 (bounds; start from any basis).
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from itertools import groupby
 from typing import final
@@ -38,10 +37,10 @@ from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
 from mcpframe.solvers.alarm import NEVER, alarm
 from mcpframe.solvers.free_rows import eliminate_free_rows
-from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, RELATIVE, solve_dense, solve_stack
+from mcpframe.solvers.lemke_attempts import RELATIVE, solve_dense, solve_stack
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
 from mcpframe.solvers.polish import active_set_polish
-from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
+from mcpframe.solvers.workspace import thread_workspace
 
 Array = NDArray[np.float64]
 
@@ -97,7 +96,7 @@ class Lemke(AbstractSolver):
 
     def _solve_dense(self, problem: MixedLCP, request: Request) -> Claim:
         n = problem.n
-        work = _workspace(n)
+        work = thread_workspace(n)
         codes = np.zeros((2, n), np.int8)
         start = start_codes(problem, request)
         if start is not None:
@@ -106,7 +105,7 @@ class Lemke(AbstractSolver):
         arguments = (
             problem.M_dense, problem.q, problem.lower, problem.upper,
             codes, start is not None, request.tol, self.max_pivots, self.attempts,
-            z, ray, work.T, work.V, work.K, work.R,
+            z, ray, *work,
         )  # fmt: skip
         if request.deadline < np.inf:
             with alarm(request.deadline) as stop:
@@ -128,7 +127,7 @@ class Lemke(AbstractSolver):
 
     def _solve_stack(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
         k, n = len(problems), problems[0].n
-        work = _workspace(n)
+        work = thread_workspace(n)
         starts = [start_codes(*pair) for pair in zip(problems, requests, strict=True)]
         codes = np.zeros((k, 2, n), np.int8)
         for code, start in zip(codes, starts, strict=True):
@@ -142,7 +141,7 @@ class Lemke(AbstractSolver):
             np.stack([problem.upper for problem in problems]),
             codes, np.array([start is not None for start in starts]),
             np.array([request.tol for request in requests]), self.max_pivots, self.attempts,
-            z, ray, ends, work.T, work.V, work.K, work.R, NEVER,
+            z, ray, ends, *work, NEVER,
         )  # fmt: skip
         return [
             _claim(z[i], residual, int(ended), int(pivots), codes[i, 0], ray[i], requests[i].tol)
@@ -176,33 +175,3 @@ def suggested_codes(problem: MixedLCP, z: Array) -> NDArray[np.int8]:
     codes[z - problem.lower < w] = AT_LOWER
     codes[problem.upper - z < -w] = AT_UPPER
     return codes
-
-
-class _Workspace(threading.local):
-    """The arrays of the last size solved in this thread, so that a sequence of solves allocates once."""
-
-    n: int = -1
-    T: Array
-    V: Array
-    K: NDArray[np.int64]
-    R: Array
-
-
-_work = _Workspace()
-
-
-def _workspace(n: int) -> _Workspace:
-    if _work.n != n:
-        _work.T = _aligned(n, 8 * (n // 8 + 1))
-        _work.V = np.empty((N_FLOAT_ROWS, n + 1))
-        _work.K = np.empty((N_INT_ROWS, 2 * n + 1), np.int64)
-        _work.R = np.empty((N_WORK_ROWS, n))
-        _work.n = n
-    return _work
-
-
-def _aligned(rows: int, columns: int) -> Array:
-    """Return an array whose rows start on cache lines (columns a multiple of 8)."""
-    raw = np.empty(rows * columns + 8)
-    first = (-raw.ctypes.data) % 64 // 8
-    return raw[first : first + rows * columns].reshape(rows, columns)

@@ -33,7 +33,6 @@ from mcpframe.jit import (
 from mcpframe.residual import dot
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
 from mcpframe.solvers.lemke_attempts import (
-    N_WORK_ROWS,
     POINT,
     W_BASE,
     S,
@@ -58,8 +57,6 @@ from mcpframe.solvers.tableau_kernels import (
     FROZEN,
     HIGH,
     LOW,
-    N_FLOAT_ROWS,
-    N_INT_ROWS,
     NONBASIC_VAR,
     PLACE,
     ROW,
@@ -74,6 +71,7 @@ from mcpframe.solvers.tableau_kernels import (
     pair_free,
     shift,
 )
+from mcpframe.solvers.workspace import new_workspace
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]
@@ -188,11 +186,7 @@ class LinearPath:
     def __init__(self, M: Array, q: Array, lower: Array, upper: Array, z: Array, w: Array, stop: Any) -> None:
         self.M, self.q, self.lower, self.upper, self.z, self.w, self.stop = M, q, lower, upper, z, w, stop
         self.r = M @ z + q - w
-        n = q.size
-        self._T = np.empty((n, 8 * (n // 8 + 1)))
-        self._V = np.empty((N_FLOAT_ROWS, n + 1))
-        self._K = np.empty((N_INT_ROWS, 2 * n + 1), np.int64)
-        self._R = np.empty((N_WORK_ROWS, n))
+        self._work = new_workspace(q.size)
 
     def to(self, t: float, limit: int) -> PathEnd:
         """Follow the path from 0 to t (0 < t <= 1), or as far as it goes.
@@ -222,7 +216,7 @@ class LinearPath:
         codes, z = basis_of(at.z, at.w, self.lower, self.upper), np.empty(q.size)
         ended, pivots, share = follow_from(
             self.M, q, self.lower, self.upper, at.z, at.w, limit,
-            codes, z, self._T, self._V, self._K, self._R, self.stop,
+            codes, z, *self._work, self.stop,
         )  # fmt: skip
         if ended == SINGULAR or not share < 1.0 or not np.isfinite(z).all():
             return PathEnd(at.z, at.w, at.t, ended, pivots)

@@ -34,12 +34,12 @@ from pydantic import Field
 from mcpframe.plugin import AbstractSolver, Request
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import Claim, Status
+from mcpframe.solvers.alarm import NEVER
 from mcpframe.solvers.free_rows import Elimination, eliminate_free_rows
-from mcpframe.solvers.lemke_attempts import N_WORK_ROWS
 from mcpframe.solvers.pgs_blocks import Blocks, contact_groups, coupled_groups, layout_groups, make_blocks
 from mcpframe.solvers.pgs_kernels import N_BLOCK_ROWS, sweep
 from mcpframe.solvers.polish import active_set_polish, strict_tolerance
-from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
+from mcpframe.solvers.workspace import new_workspace
 
 Array = NDArray[np.float64]
 
@@ -200,11 +200,8 @@ def _sweeper(problem: MixedLCP, blocks: Blocks) -> Callable[[Array, float, int],
     m = blocks.members.shape[1]
     work = (
         np.empty((N_BLOCK_ROWS, m)),
-        np.empty((m, m + 1)),
-        np.empty((N_FLOAT_ROWS, m + 1)),
-        np.empty((N_INT_ROWS, 2 * m + 1), np.int64),
-        np.empty((N_WORK_ROWS, m)),
-        np.zeros(1, np.int64),
+        *new_workspace(m),
+        NEVER,
     )
     codes = np.zeros((blocks.members.shape[0], 2, m), np.int8)
     rows = (problem.q, problem.lower, problem.upper, blocks.divisor)
