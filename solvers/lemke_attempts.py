@@ -200,14 +200,14 @@ def attempt(
     plain = shift(M, q, lower, upper, V, R[W_BASE]) and not scaled
     kappa = magnitude(R[W_BASE], q.shape[0])
     load(M, R[W_BASE], lower, upper, kappa, T, V, K, n_t, plain)
-    n_left = eliminate_free(T, V, K, n_comp, n_t) if n_t > n_comp else 0
+    n_left = eliminate_free(T, V, K, n_comp, n_t, stop) if n_t > n_comp else 0
     n_r = n_t if n_left > 0 else n_comp
-    if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left):
-        return SINGULAR, 0
+    if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left, stop):
+        return (SINGULAR if stop[0] == 0 else STOPPED), 0
     if warm:
         local_codes(lower, codes, K, n_comp)
-        if not enter_basis(T, V, K, K[START], n_comp, n_r, n_t):
-            return SINGULAR, 0
+        if not enter_basis(T, V, K, K[START], n_comp, n_r, n_t, stop):
+            return (SINGULAR if stop[0] == 0 else STOPPED), 0
     for r in range(n_r):
         set_range(V, K, r, n_comp, n_t)
     t_0 = cover(T, V, K, n_comp, n_r, n_t, not warm and n_left == 0, seed)
@@ -294,7 +294,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
             plan = from_basis, scaled, rule, max(k, 0) // 2, limit
             ended, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
             total += pivots
-            if ended == SINGULAR:
+            if ended == SINGULAR or (ended == STOPPED and pivots == 0):
                 break
             residual = sharpen(M, q, lower, upper, codes_new, z_new, R[SHARP], w, T, K, R)
             best = keep_if_better(residual, best, z, z_new, codes[0], codes_new)

@@ -63,7 +63,7 @@ LEX = 1e-13
 
 
 @callee
-def enter_basis(T: Any, V: Any, K: Any, codes: Any, n_comp: int, n_r: int, n_t: int) -> bool:
+def enter_basis(T: Any, V: Any, K: Any, codes: Any, n_comp: int, n_r: int, n_t: int, stop: Any) -> bool:
     """Bring the dictionary to the complementary basis with these codes; False where it is singular.
 
     Gauss-Jordan exchanges of w_r with s_c, r and c both coded BASIC, largest entry of each column.
@@ -84,7 +84,7 @@ def enter_basis(T: Any, V: Any, K: Any, codes: Any, n_comp: int, n_r: int, n_t: 
             v = K[BASIC_VAR, j] - n_t
             if v >= 0 and codes[v] == BASIC and a > best:
                 best, r = a, j
-        if not best > 1e-9 * size or not best > 0.0:
+        if not best > PIVOT * size or stop[0] != 0:
             return False
         pivot_in(T, V, K, r, c, n_r)
     for i in range(n_comp):

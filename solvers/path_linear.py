@@ -134,12 +134,12 @@ def follow_from(M, q, lower, upper, z_start, w_start, limit, codes, z, T, V, K, 
     shift(M, q, lower, upper, V, R[W_BASE])
     kappa = magnitude(R[W_BASE], q.shape[0])
     load(M, R[W_BASE], lower, upper, kappa, T, V, K, n_t, False)
-    n_left = eliminate_free(T, V, K, n_comp, n_t) if n_t > n_comp else 0
+    n_left = eliminate_free(T, V, K, n_comp, n_t, stop) if n_t > n_comp else 0
     n_r = n_t if n_left > 0 else n_comp
-    if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left):
+    if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left, stop):
         return SINGULAR, 0, 1.0
     local_codes(lower, codes, K, n_comp)
-    if not enter_basis(T, V, K, K[START], n_comp, n_r, n_t):
+    if not enter_basis(T, V, K, K[START], n_comp, n_r, n_t, stop):
         return SINGULAR, 0, 1.0
     for r in range(n_r):
         set_range(V, K, r, n_comp, n_t)

@@ -16,7 +16,7 @@ Every point goes through the Levenberg-Marquardt polish; the first one at roundi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 
 import numpy as np
@@ -63,9 +63,11 @@ def solve_cone(problem: FrictionProblem, request: Request, backend_name: str, ma
     """
     with np.errstate(all="ignore"):
         search = _Search(problem, request)
+        start = None
         if request.z0 is not None:
-            search.offer(request.z0.reshape(-1, problem.dim) / search.system.unit, "z0")
-        for stage in search.stages(backend_name, max_fixed_point):
+            start = request.z0.reshape(-1, problem.dim) / search.system.unit
+            search.offer(start, "z0")
+        for stage in search.stages(_FixedPoint(search, backend_name, start), max_fixed_point):
             if not search.goes_on():
                 break
             stage()
@@ -110,18 +112,17 @@ class _Search:
             self.best, self.method = point, method
         return not self.goes_on()
 
-    def stages(self, backend_name: str, limit: int) -> Iterator[Callable[[], None]]:
+    def stages(self, fixed_point: _FixedPoint, limit: int) -> Iterator[Callable[[], None]]:
         """Yield what to do, one after the other, until it is enough."""
-        fixed_point = _FixedPoint(self, backend_name)
-        yield lambda: fixed_point.run(min(limit, FIRST_PROGRAMS))
+        yield partial(fixed_point.run, min(limit, FIRST_PROGRAMS))
         yield self.lower_smoothing
-        yield lambda: fixed_point.run(limit)
-        yield lambda: self.path(np.ones(self.problem.n_c))
+        yield partial(fixed_point.run, limit)
+        yield partial(self.path, np.ones(self.problem.n_c))
         yield self.sweeps
         random = np.random.default_rng(0)
         for _ in range(RESTARTS):
             weights = np.exp(random.standard_normal(self.problem.n_c))
-            yield lambda weights=weights: self.path(weights)  # type: ignore[misc]
+            yield partial(self.path, weights)
 
     def lower_smoothing(self) -> None:
         """Lower the smoothing quickly, then polish."""
@@ -172,7 +173,9 @@ class _Search:
             status=status,
             iterations=self.steps,
             method=f"{self.method}, polish",
-            message="" if solved else "; ".join([f"natural residual {residual:.2g}", *self.said]),
+            message=""
+            if solved
+            else "; ".join([f"natural residual {residual:.2g}", *dict.fromkeys(self.said)]),
             relaxed_z=None if self.relaxed is None else self.impulses(self.relaxed),
         )
 
@@ -183,22 +186,30 @@ class _FixedPoint:
     Args:
         search: gets every point.
         backend_name: solver that cvxpy calls.
+        start: scaled r whose slips the first program takes; None for the relaxation, s = 0.
     """
 
-    def __init__(self, search: _Search, backend_name: str) -> None:
+    def __init__(self, search: _Search, backend_name: str, start: Array | None) -> None:
         self._search, self._name = search, backend_name
         system = search.system
         self._S = 0.5 * (system.matrix + system.matrix.T)
         self._skew = system.matrix - self._S
         n = search.problem.n
         self._lagged = n > 0 and bool(abs(self._skew).max() > SYMMETRIC * abs(self._S).max())
-        self._x = np.zeros(system.mu.size + (n if self._lagged else 0))
+        self._x = (
+            np.zeros(system.mu.size + (n if self._lagged else 0)) if start is None else self._next(start)
+        )
         self._anderson, self._defects, self._over = Anderson(), list[float](), n == 0
 
     @cached_property
     def _program(self) -> ConeProgram:
         mu = np.maximum(self._search.system.mu, MU_FLOOR)
         return ConeProgram(self._S, mu, self._search.problem.dim)
+
+    def _next(self, r: Array) -> Array:
+        """Return what the programs are made from: the slips |u_t| of r, and r itself where it lags."""
+        slip = np.linalg.norm(self._search.system.u(r)[:, 1:], axis=1)
+        return np.concatenate([slip, r.ravel()]) if self._lagged else slip
 
     def run(self, limit: int) -> None:
         """Solve programs until the search is content, so many were solved, or they lead nowhere."""
@@ -227,8 +238,7 @@ class _FixedPoint:
             return False
         r, count = minimum.x.reshape(c.shape), len(self._defects)
         search.relaxed = r if search.relaxed is None else search.relaxed
-        slip = np.linalg.norm(system.u(r)[:, 1:], axis=1)
-        g = np.concatenate([slip, r.ravel()]) if self._lagged else slip
+        g = self._next(r)
         self._defects.append(float(np.linalg.norm(g - self._x)))
         self._x = self._anderson.next(self._x, g)
         return search.offer(r, f"cone fixed point ({count})" if count else "cone program")

@@ -294,7 +294,7 @@ def pivot_in(T: Any, V: Any, K: Any, r: int, c: int, n_t: int) -> None:
 
 
 @callee
-def eliminate_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int) -> int:
+def eliminate_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, stop: Any) -> int:
     """Pivot the free variables in, largest pivot first; return how many could not be.
 
     Where all could, their rows are frozen at the end of the dictionary: they never block, and their w
@@ -304,7 +304,7 @@ def eliminate_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int) -> int:
     size, _, _ = largest_entry(T, n_comp, n_t, 0, n_t)
     for k in range(n_comp, n_t):
         best, r, c = largest_entry(T, k, n_t, k, n_t)
-        if not best > FREE_PIVOT * size or not best > 0.0:
+        if not best > FREE_PIVOT * size or not best > 0.0 or stop[0] != 0:
             return n_t - k
         swap_lines(T, x, K, r, c, k, n_t)
         pivot_in(T, V, K, k, k, n_t)
@@ -314,7 +314,7 @@ def eliminate_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int) -> int:
 
 
 @callee
-def pair_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, n_left: int) -> Any:
+def pair_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, n_left: int, stop: Any) -> Any:
     """Pivot in the free variables that the free block alone cannot determine.
 
     Such a free pair f needs a complementarity pair i: exchange w_f with s_i, then w_i with s_f
@@ -324,6 +324,8 @@ def pair_free(T: Any, V: Any, K: Any, n_comp: int, n_t: int, n_left: int) -> Any
     x = V[X]
     first = n_t - n_left
     for k in range(first, n_t):
+        if stop[0] != 0:
+            return False
         best, pair, row, column = 0.0, -1, -1, -1
         for i in range(n_comp):
             if K[STATE, i] != BASIC:

@@ -10,6 +10,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from measure import Cell
 from palette import style
@@ -56,7 +57,7 @@ def _line(axis: Axes, row: Sequence[Cell], k: int) -> None:
             )
 
 
-def _legend(figure: plt.Figure, solvers: Sequence[str], peer: dict[str, bool]) -> None:
+def _legend(figure: Figure, solvers: Sequence[str], peer: dict[str, bool]) -> None:
     handles = []
     for k, solver in enumerate(solvers):
         colour, marker = style(k)

@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -33,7 +33,7 @@ from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
 from mcpframe.generators import FAMILIES, contact_lcp
-from mcpframe.solvers import lemke
+from mcpframe.solvers import lemke, lemke_attempts
 
 SIZES = (24, 48, 96, 192, 384)
 ROWS_PER_CONTACT = 6
@@ -119,7 +119,7 @@ def report(console: Console, cells: Cells, built: dict[str, list[float]]) -> Non
 def overhead(console: Console, runs: int = 2000) -> dict[str, float]:
     """Return and print what `mcpframe.solve` adds to the call of Lemke's kernel at size 24."""
     problem = contact_lcp(24 // ROWS_PER_CONTACT)
-    kernel = lemke.solve_dense
+    kernel = lemke_attempts.solve_dense
     with patch.object(lemke, "solve_dense", side_effect=kernel) as spy:
         mf.solve(problem, "lemke")
     arguments = spy.call_args.args
@@ -161,7 +161,7 @@ def write(
     facts: dict[str, str],
     cells: Sequence[Cell],
     built: dict[str, list[float]],
-    extra: dict[str, object],
+    extra: Mapping[str, object],
 ) -> None:
     """Write all figures, times in seconds."""
     out.mkdir(parents=True, exist_ok=True)
