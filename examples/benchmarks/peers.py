@@ -6,7 +6,6 @@ What a peer says of itself is not believed: the benchmark puts every answer thro
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -15,9 +14,6 @@ from typing import Any
 import numpy as np
 
 import mcpframe as mf
-
-LARGE = 192
-"""Rows from which on a solver is held to its time limit."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +42,8 @@ class Own:
     """A solver of mcpframe, called through `mcpframe.solve`."""
 
     name: str
-    time_limit: float = math.inf
     is_peer: bool = False
     warm_starts: bool = True
-
-    def limit(self, problem: mf.MixedLCP) -> float:
-        """Return the time limit of a large problem; a small one has none: watching a clock costs time too."""
-        return self.time_limit if problem.n >= LARGE else math.inf
 
     def takes(self, problem: mf.MixedLCP) -> bool:
         """Return whether the solver takes problems like this one."""
@@ -61,15 +52,14 @@ class Own:
     def prepare(self, problem: mf.MixedLCP, previous: mf.MixedLCP | None = None) -> Run:
         """Return a run on a fresh copy (no fact about M is known yet), warm from a previous problem."""
         fresh = mf.MixedLCP(problem.M, problem.q, problem.lower, problem.upper, contacts=problem.contacts)
-        limit = self.limit(problem)
         start: dict[str, Any] = {}
         if previous is not None:
-            before = mf.solve(previous, self.name, time_limit=self.limit(previous))
+            before = mf.solve(previous, self.name)
             start = {"z0": before.z if np.isfinite(before.z).all() else None, "basis": before.basis}
 
         def run() -> Answer:
             clock = perf_counter()
-            solution = mf.solve(fresh, self.name, time_limit=limit, **start)
+            solution = mf.solve(fresh, self.name, **start)
             wall = perf_counter() - clock
             claimed = solution.claimed is mf.Status.SOLVED
             return Answer(solution.z, claimed, solution.seconds, wall, solution.iterations)

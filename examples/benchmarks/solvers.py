@@ -39,8 +39,6 @@ SIZES = (24, 48, 96, 192, 384)
 ROWS_PER_CONTACT = 6
 """n_f + 2 with four friction directions."""
 MODES = ("cold", "same", "neighbour", "shaken")
-TIME_LIMIT = 20.0
-"""Seconds for one solve."""
 PIVOTING_PEER = "drake unrevised Lemke"
 OUT = Path("out/bench")
 
@@ -51,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(width=max(Console().width, 150))
     facts = header()
     console.print("[bold]Solvers on contact LCPs[/bold]  " + ", ".join(f"{k} {v}" for k, v in facts.items()))
-    contestants = [Own(name, TIME_LIMIT) for name in options.solvers] + ([] if options.no_peers else peers())
+    contestants = [Own(name) for name in options.solvers] + ([] if options.no_peers else peers())
     cells, built = run(contestants, options, console)
     report(console, Cells(cells), built)
     extra = {"overhead": overhead(console), "throughput": throughput(console, options)}
