@@ -3,10 +3,13 @@
 Method. A dense dictionary (`tableau_kernels`) is pivoted along Lemke's path (`lemke_kernels`): a covering
 vector d t makes the start feasible, t falls to zero. Bounds are native: a variable may cross from one bound
 to the other without a pivot. Free variables are pivoted in first and their rows set aside; fixed ones never
-enter. Ties are broken lexicographically, so no basis repeats. The path's end gives a basis; its point is
-recomputed from M by LU with refinement whenever the dictionary has drifted, and if the basis does not hold,
-the dictionary is made anew from it and the path goes on. Failing that, other covering vectors, scaled data
-and the largest-pivot rule are tried, in a fixed order.
+enter. The path's end gives a basis; its point is recomputed from M by LU with refinement whenever the
+dictionary has drifted, and if the basis does not hold, the dictionary is made anew from it and the path goes
+on. Failing that, other covering vectors and scaled data are tried, in a fixed order.
+
+Cycling. The first path breaks ties by the largest pivot, which is fast and accurate on redundant contacts,
+and has a limited number of pivots. Later paths (and the only one, where `attempts` is 1) break them
+lexicographically, so that no basis repeats.
 
 Warm start. A basis (or the one that z0 suggests) is first tried as it is, then corrected by a few
 primal-dual active-set steps, then taken as the start of a path whose covering vector lifts only what is
@@ -57,7 +60,7 @@ _STATUS = {
 
 @final
 class Lemke(AbstractSolver):
-    """Lemke's pivoting with bounds, free rows, lexicographic rule and warm starts."""
+    """Lemke's pivoting with bounds, free rows, warm starts, and a lexicographic rule against cycling."""
 
     name = "lemke"
 
@@ -65,7 +68,10 @@ class Lemke(AbstractSolver):
         default=0, ge=0, description="pivots of one path; 0 means 10 n + 100, doubled at each retry"
     )
     attempts: int = Field(
-        default=7, ge=1, le=50, description="cold paths to try, with other covering vectors and scalings"
+        default=7,
+        ge=1,
+        le=50,
+        description="cold paths to try, with other covers and scalings; 1 is the lexicographic textbook path",
     )
 
     def _solve(self, problem: MixedLCP, request: Request) -> Claim:

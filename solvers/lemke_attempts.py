@@ -267,7 +267,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
     Args:
         codes: row 0 holds the starting basis (where warm) and, on return, the one of z; row 1 is workspace.
         max_pivots: limit of one path; 0 means 10 n + 100, doubled from attempt to attempt.
-        attempts: how many cold paths to try.
+        attempts: how many cold paths to try; a single one is lexicographic.
         z: the best point, written [n]; ray: direction of the last ray [n].
         T [n, n + 1], V [N_FLOAT_ROWS, n + 1], K [N_INT_ROWS, 2 n + 1], R [N_WORK_ROWS, n]: workspace.
         stop: the path ends when stop[0] becomes nonzero.
@@ -287,7 +287,8 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         codes_new[:] = codes[0]
     for k in range(-1 if warm else 0, attempts):
         from_basis, scaled = k < 0, k % 2 == 1 and k > 0
-        rule = LARGEST_PIVOT if k % 3 == 2 and k > 0 else LEXICOGRAPHIC
+        # The largest pivot is faster and more accurate; what the lexicographic rule adds is the proof.
+        rule = LARGEST_PIVOT if k % 3 == 0 and attempts > 1 else LEXICOGRAPHIC
         limit = max_pivots if max_pivots > 0 else (10 * n + 100) * 2 ** max(k, 0)
         ended = ENDED
         for _ in range(1 + N_REPAIRS):
