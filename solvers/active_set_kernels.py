@@ -110,7 +110,7 @@ def clip_into(lower: Any, upper: Any, z: Any) -> None:
 def active_set(
     M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, w: Any, work: Any, limit: int
 ) -> Any:
-    """Go from basis to basis by correcting all wrong codes at once; return (residual, steps).
+    """Go from basis to basis by correcting all wrong codes at once; return (residual, steps, wrong at first).
 
     Newton's method on the min-map [Hintermueller, Ito, Kunisch 2002]: a step or two from a neighbour's
     basis, no guarantee from afar. On return z, w and codes belong to the last basis tried.
@@ -121,16 +121,22 @@ def active_set(
     size = 0.0
     for i in range(q.shape[0]):
         size = max(size, abs(q[i]))
+    first, before = 0, z.shape[0] + 1
     for step in range(limit):
         k = factor_basis(M, lower, upper, codes, z, work)
         if k < 0:
-            return np.inf, step + 1
+            return np.inf, step + 1, first
         correct(M, q, z, work, k)
         residual = residual_of(M, q, lower, upper, z, w)
-        if recode(lower, upper, z, w, codes, size) == 0:
+        wrong = recode(lower, upper, z, w, codes, size)
+        if wrong == 0:
             if residual > FINE * size:
                 correct(M, q, z, work, k)
                 residual = residual_of(M, q, lower, upper, z, w)
             clip_into(lower, upper, z)
-            return residual, step + 1
-    return np.inf, limit
+            return residual, step + 1, first
+        first = wrong if step == 0 else first
+        if wrong >= before:  # no nearer than one step ago: it will not settle
+            return np.inf, step + 1, first
+        before = wrong
+    return np.inf, limit, first

@@ -74,6 +74,8 @@ N_WORK_ROWS = 7
 
 ACTIVE_SET_STEPS = 6
 """Active-set corrections of a warm start before pivoting takes over."""
+NEAR = 2
+"""A starting basis with at most NEAR + n / 16 wrong rows is worth a path; else the cold one is shorter."""
 RELATIVE = 1e-9
 """A residual above this share of |q| is not accepted before all attempts are made, however loose tol is."""
 N_REPAIRS = 2
@@ -279,13 +281,15 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
     for i in range(n):
         z[i] = rest_point(lower[i], upper[i], AT_LOWER)
     codes_new[:] = codes[0]
+    first_plan = 0
     if warm:
         work = T, R[STEP_0:], K[0], K[1]
-        residual, total = active_set(M, q, lower, upper, codes_new, z_new, w, work, ACTIVE_SET_STEPS)
+        residual, total, wrong = active_set(M, q, lower, upper, codes_new, z_new, w, work, ACTIVE_SET_STEPS)
         if residual <= goal:
             return keep_if_better(residual, best, z, z_new, codes[0], codes_new), ENDED, total
         codes_new[:] = codes[0]
-    for k in range(-1 if warm else 0, attempts):
+        first_plan = -1 if wrong <= NEAR + n // 16 else 0
+    for k in range(first_plan, attempts):
         from_basis, scaled = k < 0, k % 2 == 1 and k > 0
         # The largest pivot is faster and more accurate; what the lexicographic rule adds is the proof.
         rule = LARGEST_PIVOT if k % 3 == 0 and attempts > 1 else LEXICOGRAPHIC

@@ -11,12 +11,13 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
+from kernel import Kernel
 from peers import Answer, Drake, Own
 
 import mcpframe as mf
 from mcpframe.generators import contact_lcp, contact_system
 
-Contestant = Own | Drake
+Contestant = Own | Kernel | Drake
 Problems = dict[str, mf.MixedLCP]
 """A problem and its neighbours, by the mode that they are solved in."""
 

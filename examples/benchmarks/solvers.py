@@ -4,7 +4,9 @@
 
 Prints, per family, success at 1e-8 and the median time of a cold solve by solver and size; warm solves of the
 same and of neighbouring problems; ratios to the peers; the overhead of `mcpframe.solve` over the kernel; the
-throughput of `solve_many`. Writes all figures to out/bench/solvers.json and a plot to out/bench/solvers.png.
+throughput of `solve_many`. `lemke kernel` is the compiled code behind `lemke`, called without the
+interpreter, as a peer's own time is without its bindings. Writes all figures to out/bench/solvers.json and a
+plot to out/bench/solvers.png.
 One thread. Every answer, also a peer's, goes through the same certificate.
 """
 
@@ -24,6 +26,7 @@ from statistics import median
 from time import perf_counter
 from unittest.mock import patch
 
+from kernel import Kernel
 from measure import Cell, Contestant, header, measure, problems
 from peers import Own, peers
 from plot import plot
@@ -49,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(width=max(Console().width, 150))
     facts = header()
     console.print("[bold]Solvers on contact LCPs[/bold]  " + ", ".join(f"{k} {v}" for k, v in facts.items()))
-    contestants = [Own(name) for name in options.solvers] + ([] if options.no_peers else peers())
+    kernels = [Kernel()] if "lemke" in options.solvers else []
+    others = [] if options.no_peers else peers()
+    contestants = [*(Own(name) for name in options.solvers), *kernels, *others]
     cells, built = run(contestants, options, console)
     report(console, Cells(cells), built)
     extra = {"overhead": overhead(console), "throughput": throughput(console, options)}
