@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from time import perf_counter
 from typing import final
 
 import numpy as np
@@ -49,6 +50,10 @@ Array = NDArray[np.float64]
 
 MANY_FREE_ROWS = 48
 """From here on free rows are eliminated by LAPACK or SuperLU before the dictionary is made."""
+DEFAULT_ATTEMPTS = 7
+BRIEF_SECONDS = 1.0
+"""More than the default number of paths can take with MANY_FREE_ROWS rows: 74,000 pivots of a microsecond."""
+
 _STATUS = {
     ENDED: (Status.NUMERICAL, "every path ended on a basis that does not hold to the tolerance"),
     RAY: (Status.RAY, "the path ended on a secondary ray"),
@@ -68,7 +73,7 @@ class Lemke(AbstractSolver):
         default=0, ge=0, description="pivots of one path; 0 means 10 n + 100, doubled at each retry"
     )
     attempts: int = Field(
-        default=7,
+        default=DEFAULT_ATTEMPTS,
         ge=1,
         le=50,
         description="cold paths to try, with other covers and scalings; 1 is the lexicographic textbook path",
@@ -113,12 +118,16 @@ class Lemke(AbstractSolver):
             codes, start is not None, request.tol, self.max_pivots, self.attempts,
             z, ray, *work,
         )  # fmt: skip
-        if request.deadline < np.inf:
+        if self._is_brief(n) and request.deadline - perf_counter() > BRIEF_SECONDS:
+            residual, ended, pivots = solve_dense(*arguments, NEVER)
+        else:
             with alarm(request.deadline) as stop:
                 residual, ended, pivots = solve_dense(*arguments, stop)
-        else:
-            residual, ended, pivots = solve_dense(*arguments, NEVER)
         return _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
+
+    def _is_brief(self, n: int) -> bool:
+        """Return whether all paths together take less than BRIEF_SECONDS: an alarm would cost a thread."""
+        return n <= MANY_FREE_ROWS and self.max_pivots == 0 and self.attempts <= DEFAULT_ATTEMPTS
 
     def _solve_batch(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
         """Solve runs of small problems of one size in one call, without the interpreter lock in between."""

@@ -276,7 +276,8 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
     """
     n = q.shape[0]
     z_new, w, codes_new = R[POINT], R[W], codes[1]
-    goal = min(tol, RELATIVE * largest_size(q, n))
+    size = largest_size(q, n)
+    goal = min(tol, RELATIVE * size) if size > 0.0 else tol
     best, total, first = np.inf, 0, SINGULAR
     for i in range(n):
         z[i] = rest_point(lower[i], upper[i], AT_LOWER)
@@ -293,7 +294,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         from_basis, scaled = k < 0, k % 2 == 1 and k > 0
         # The largest pivot is faster and more accurate; what the lexicographic rule adds is the proof.
         rule = LARGEST_PIVOT if k % 3 == 0 and attempts > 1 else LEXICOGRAPHIC
-        limit = max_pivots if max_pivots > 0 else (10 * n + 100) * 2 ** max(k, 0)
+        limit = max_pivots if max_pivots > 0 else (10 * n + 100) * 2 ** min(max(k, 0), 30)
         ended = ENDED
         for _ in range(1 + N_REPAIRS):
             plan = from_basis, scaled, rule, max(k, 0) // 2, limit
