@@ -268,6 +268,8 @@ def _degenerate(n: int, rng: Rng) -> MixedLCP:
 
 def _infeasible(n: int, rng: Rng) -> MixedLCP:
     """One row has w < 0 for every z >= 0."""
+    if n < 1:
+        raise OptionError(f"n = {n!r}: a problem without rows is never infeasible")
     M, q = rng.standard_normal((n, n)), rng.standard_normal(n)
     i = rng.integers(n)
     M[i], q[i] = -np.abs(M[i]), -1.0

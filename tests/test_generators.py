@@ -170,3 +170,8 @@ def _has_solution(problem: MixedLCP) -> bool:
         if found.status == 0:
             return True
     return False
+
+
+def test_an_infeasible_problem_needs_a_row():
+    with pytest.raises(OptionError, match="n = 0"):
+        random_lcp("infeasible", 0)
