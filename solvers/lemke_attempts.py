@@ -68,7 +68,7 @@ from mcpframe.solvers.tableau_kernels import (
     shift,
 )
 
-# rows of the workspace R [4, n]
+# rows of the workspace R [N_WORK_ROWS, n]
 W_BASE, S, W, POINT, SHARP, STEP_0, STEP_1 = 0, 1, 2, 3, 4, 5, 6
 N_WORK_ROWS = 7
 

@@ -1,7 +1,8 @@
 """Which rows `pgs` treats together, and the arrays its kernels take.
 
 Gauss-Seidel needs a positive diagonal. The slip rows of contacts have none, so such a row has to be solved
-together with the rows it is coupled with: for a contact these are F_n, beta_1..beta_nf and sigma [SPEC 3].
+together with the rows it is coupled with: for a contact these are F_n, beta_1..beta_nf and sigma
+[J14, Eq. (14)].
 """
 
 from __future__ import annotations

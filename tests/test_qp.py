@@ -39,10 +39,23 @@ def solved(problem, **options):
 # ------------------------------------------------------------------------------------------ mixed LCPs
 
 
-@pytest.mark.parametrize("kind", ["monotone", "p_matrix", "free", "mixed", "scaled"])
+@pytest.mark.parametrize("kind", ["monotone", "p_matrix", "free", "mixed"])
 @pytest.mark.parametrize("seed", range(3))
 def test_monotone_problems_of_every_kind_of_bounds_are_solved_by_one_program(kind, seed):
-    mf.solve(random_lcp(kind, 12, seed=seed), "qp", throw=True)
+    problem = random_lcp(kind, 12, seed=seed)
+    solution = mf.solve(problem, "qp", max_programs=0)
+    assert problem.is_psd
+    assert solution.ok
+    assert solution.method.startswith("convex program")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bad_scales_that_hide_monotony_go_to_the_proximal_sequence_and_are_solved(seed):
+    problem = random_lcp("scaled", 12, seed=seed)
+    solution = mf.solve(problem, "qp")
+    assert not problem.is_psd
+    assert solution.ok
+    assert solution.method.startswith("proximal program")
 
 
 @pytest.mark.parametrize("seed", range(4))
