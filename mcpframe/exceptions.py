@@ -18,6 +18,14 @@ class ProblemError(McpframeError, ValueError):
     """Problem data cannot be used; the message names the field and the value."""
 
 
+class ModelError(McpframeError, ValueError):
+    """A link, hinge, shape, closure or coordinate cannot be used; the message names it and the value."""
+
+
+class ModelWarning(UserWarning):
+    """A robot file holds something that the model does not have, or not as written; the message names it."""
+
+
 class OptionError(McpframeError, ValueError):
     """An option is unknown, has the wrong type or is out of range."""
 

@@ -33,19 +33,22 @@ IndexTable = types.Array(types.int64, 2, "C")
 CodeTable = types.Array(types.int8, 2, "C")
 CodeStack = types.Array(types.int8, 3, "C")
 
-_FLAGS = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+_HELPER: dict[str, Any] = _FLAGS | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Flags of helpers, which only compiled code calls: wrappers for Python would take longer than the helper."""
 _announced: set[str] = set()
 
 
-def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
+def kernel(*signature: Any, nogil: bool = True) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for one signature (the return type is inferred) and register it.
 
     Args:
         signature: Numba types of the arguments, from this module and ``numba.types``.
+        nogil: let other threads run meanwhile; releasing them costs 60 ns, too much for the shortest kernels.
     """
 
     def compile_now(function: Callable[..., Any]) -> Any:
-        dispatcher = _cached(function)
+        dispatcher = _cached(function, _FLAGS | {"nogil": nogil, "no_cfunc_wrapper": True})
         _stamp(dispatcher)
         _announce(dispatcher, function.__module__)
         dispatcher.compile(signature)
@@ -56,34 +59,34 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
     return compile_now
 
 
-def _cached(function: Callable[..., Any]) -> Any:
+def _cached(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
     """Return the dispatcher with a cache on disk, or without one where no folder can be written."""
     try:
-        return numba.njit(cache=True, **_FLAGS)(function)
+        return numba.njit(cache=True, **flags)(function)
     except RuntimeError:  # "no locator available": typed at a prompt, or a read-only home
-        return numba.njit(**_FLAGS)(function)
+        return numba.njit(**flags)(function)
 
 
 def inline(function: Callable[..., Any]) -> Any:
     """Mark a helper that kernels call; it is compiled into them."""
-    return numba.njit(forceinline=True, **_FLAGS)(function)
+    return numba.njit(forceinline=True, **_HELPER)(function)
 
 
 def inline_reduction(function: Callable[..., Any]) -> Any:
     """As `inline`, for sums: lets the compiler reorder them into vector lanes (same bits every run)."""
-    return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc"}}))(function)
+    return numba.njit(forceinline=True, **(_HELPER | {"fastmath": {"contract", "reassoc"}}))(function)
 
 
 def inline_extremum(function: Callable[..., Any]) -> Any:
     """As `inline`, for minima and maxima: lets the compiler reorder them; the data must hold no NaN."""
-    return numba.njit(forceinline=True, **(_FLAGS | {"fastmath": {"contract", "reassoc", "nnan", "nsz"}}))(
+    return numba.njit(forceinline=True, **(_HELPER | {"fastmath": {"contract", "reassoc", "nnan", "nsz"}}))(
         function
     )
 
 
 def callee(function: Callable[..., Any]) -> Any:
     """Mark a long helper that kernels call; it is compiled with them, but once, not at every call."""
-    return numba.njit(**_FLAGS)(function)
+    return numba.njit(**_HELPER)(function)
 
 
 def _stamp(dispatcher: Any) -> None:
@@ -98,7 +101,8 @@ def _stamp(dispatcher: Any) -> None:
 def _callees(function: Any, found: dict[Any, None]) -> dict[Any, None]:
     """Return the compiled functions that a function calls, directly or not."""
     for name in function.__code__.co_names:
-        helper = getattr(function.__globals__.get(name), "py_func", None)
+        found_name = function.__globals__.get(name)
+        helper = getattr(found_name, "py_func", None) or getattr(found_name, "_defn", None)  # or an intrinsic
         if helper is not None and helper not in found:
             found[helper] = None
             _callees(helper, found)

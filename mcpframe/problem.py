@@ -91,14 +91,26 @@ class MixedLCP:
         low, high = _bounds(lows.ravel(), highs.ravel(), qs.size)
         layout = Layout({"z": qs.shape[1]})
         stacked = frozen(Ms), frozen(qs), low.reshape(qs.shape), high.reshape(qs.shape)
-        return [cls._of_checked(*parts, layout) for parts in zip(*stacked, strict=True)]
+        return [cls.of_checked(*parts, layout) for parts in zip(*stacked, strict=True)]
 
     @classmethod
-    def _of_checked(cls, M: Array, q: Array, lower: Array, upper: Array, layout: Layout) -> MixedLCP:
+    def of_checked(
+        cls,
+        M: Array,
+        q: Array,
+        lower: Array,
+        upper: Array,
+        layout: Layout,
+        contacts: ContactBlocks | None = None,
+    ) -> MixedLCP:
+        """Return the problem of arrays that need no check and that nobody else writes to: nothing is copied.
+
+        For kernels that make such arrays by the ten thousand; `MixedLCP(...)` is the door for everyone else.
+        """
         problem = object.__new__(cls)
         problem.M, problem.q, problem.lower, problem.upper = M, q, lower, upper
-        problem.n = int(q.size)
-        problem.layout, problem.contacts = layout, None
+        problem.n = q.shape[0]
+        problem.layout, problem.contacts = layout, contacts
         return problem
 
     def __repr__(self) -> str:

@@ -1,0 +1,125 @@
+"""Nodes: six unit wrenches each, their compliance, velocities and bias accelerations, in world axes."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from mcpframe.jit import callee, inline
+from mcpframe.multibody.compliance_kernels import between
+from mcpframe.multibody.records import (
+    B_BIAS,
+    B_POSITION,
+    B_ROTATION,
+    B_SHIFT,
+    B_VELOCITY,
+    BODIES,
+    BODY,
+    D_COLUMN,
+    DOF,
+    DOF_AT,
+    DOFS,
+    GRAVITY,
+    N_DOF,
+    N_DOFS,
+    PAIR,
+    PARENT,
+    SECTION,
+    TREE,
+    TREE_ROW,
+)
+from mcpframe.multibody.row_records import N_NODES, N_ROWS, NODE_BODY, NODES, RESULT, ROW_BODY, WRENCHES
+from mcpframe.spatial.algebra import combine, cross, identity, load_matrix, load_pair, store_pair
+from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
+
+
+@inline
+def node_position(I, X, IR, XR, i):
+    """Return the position of node i relative to its body's reference point."""
+    o = I[BODIES] + get(IR, IR[NODE_BODY] + i) * BODY
+    return load(X, o + B_POSITION) + combine(load_matrix(X, o + B_ROTATION), XR, IR[NODES] + 4 * i)
+
+
+@callee
+def rows_of_nodes(I, X, IR, XR):
+    """Write the six rows of every node: moments (e, 0), then forces (x cross e, e)."""
+    e = identity()
+    put(IR, N_ROWS, 6 * IR[N_NODES])
+    for i in range(IR[N_NODES]):
+        x = node_position(I, X, IR, XR, i)
+        o = IR[WRENCHES] + 6 * i * PAIR
+        for j in range(6):
+            put(IR, IR[ROW_BODY] + 6 * i + j, get(IR, IR[NODE_BODY] + i))
+        store_pair(XR, o, (e[0], zero()))
+        store_pair(XR, o + PAIR, (e[1], zero()))
+        store_pair(XR, o + 2 * PAIR, (e[2], zero()))
+        store_pair(XR, o + 3 * PAIR, (cross(x, e[0]), e[0]))
+        store_pair(XR, o + 4 * PAIR, (cross(x, e[1]), e[1]))
+        store_pair(XR, o + 5 * PAIR, (cross(x, e[2]), e[2]))
+
+
+@callee
+def compliance_of_nodes(IR, XR):
+    """Write the symmetric Lambda [6 n_c, 6 n_c] to RESULT."""
+    n = 6 * IR[N_NODES]
+    out = IR[RESULT]
+    for i in range(n):
+        for j in range(i + 1):
+            value = between(IR, XR, i, j)
+            put(XR, out + i * n + j, value)
+            put(XR, out + j * n + i, value)
+
+
+@callee
+def velocities_of_nodes(I, X, IR, XR):
+    """Write V_c = J theta_dot [n_c, 6] to RESULT."""
+    for i in range(IR[N_NODES]):
+        w, v = load_pair(X, I[BODIES] + get(IR, IR[NODE_BODY] + i) * BODY + B_VELOCITY)
+        put_pair(XR, IR[RESULT] + 6 * i, w, v + cross(w, node_position(I, X, IR, XR, i)))
+
+
+@callee
+def bias_of_nodes(I, X, IR, XR):
+    """Write a_os = J_dot theta_dot [n_c, 6] to RESULT: spatial bias to the acceleration of the point."""
+    g = load(X, I[GRAVITY])
+    for i in range(IR[N_NODES]):
+        o = I[BODIES] + get(IR, IR[NODE_BODY] + i) * BODY
+        x = node_position(I, X, IR, XR, i)
+        w, v = load_pair(X, o + B_VELOCITY)
+        w_dot, v_dot = load_pair(X, o + B_BIAS)
+        put_pair(XR, IR[RESULT] + 6 * i, w_dot, v_dot + g + cross(w_dot, x) + cross(w, v + cross(w, x)))
+
+
+@callee
+def jacobian_of_nodes(I, X, IR, XR):
+    """Write J [6 n_c, N] to RESULT: the hinge columns of every ancestor, moved to the node."""
+    n_dofs, tree, dofs, out = I[N_DOFS], I[TREE], I[DOFS], IR[RESULT]
+    for j in range(6 * IR[N_NODES] * n_dofs):
+        put(XR, out + j, 0.0)
+    for i in range(IR[N_NODES]):
+        x = node_position(I, X, IR, XR, i)
+        k = get(IR, IR[NODE_BODY] + i)
+        while k >= 0:
+            t = tree + k * TREE_ROW
+            first = get(I, t + DOF_AT)
+            for d in range(first, first + get(I, t + N_DOF)):
+                w, v = load_pair(X, dofs + d * DOF + D_COLUMN)
+                put_column(XR, out + 6 * i * n_dofs + d, n_dofs, w, v + cross(w, x))
+            if get(I, t + SECTION) == k:
+                x = x + load(X, I[BODIES] + k * BODY + B_SHIFT)
+            k = get(I, t + PARENT)
+
+
+@inline
+def put_pair(XR, o, w, v):
+    """Write a spatial vector as six consecutive numbers."""
+    put_column(XR, o, 1, w, v)
+
+
+@inline
+def put_column(XR, o, stride, w, v):
+    """Write a spatial vector as six numbers, `stride` apart."""
+    put(XR, o, x_of(w))
+    put(XR, o + stride, y_of(w))
+    put(XR, o + 2 * stride, z_of(w))
+    put(XR, o + 3 * stride, x_of(v))
+    put(XR, o + 4 * stride, y_of(v))
+    put(XR, o + 5 * stride, z_of(v))

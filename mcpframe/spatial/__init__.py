@@ -1,0 +1,43 @@
+"""Spatial algebra: poses, rotations and 6-vectors [angular; linear] in world axes."""
+
+from mcpframe.spatial.transforms import (
+    Pose,
+    axis_angle_from_rotation,
+    force_cross,
+    motion_cross,
+    phi,
+    quaternion_from_rotation,
+    quaternion_from_rotation_vector,
+    quaternion_product,
+    rotation_from_axis_angle,
+    rotation_from_quaternion,
+    rotation_from_rotation_vector,
+    rotation_from_rpy,
+    rotation_vector_from_quaternion,
+    rotation_vector_from_rotation,
+    rpy_from_rotation,
+    skew,
+    spatial_inertia,
+    unit_quaternion,
+)
+
+__all__ = [
+    "Pose",
+    "axis_angle_from_rotation",
+    "force_cross",
+    "motion_cross",
+    "phi",
+    "quaternion_from_rotation",
+    "quaternion_from_rotation_vector",
+    "quaternion_product",
+    "rotation_from_axis_angle",
+    "rotation_from_quaternion",
+    "rotation_from_rotation_vector",
+    "rotation_from_rpy",
+    "rotation_vector_from_quaternion",
+    "rotation_vector_from_rotation",
+    "rpy_from_rotation",
+    "skew",
+    "spatial_inertia",
+    "unit_quaternion",
+]
