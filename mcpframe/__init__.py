@@ -5,11 +5,15 @@
 array([9.8])
 """
 
+from mcpframe import shapes, systems
 from mcpframe.batch import solve_many
-from mcpframe.config import Config, load_config, load_solver
+from mcpframe.config import Config, load_config, load_contacts, load_solver
+from mcpframe.contact import Contact, ContactSet, ContactStep, LawRows, Outcome, friction_rows
 from mcpframe.exceptions import (
     FileFormatError,
     McpframeError,
+    ModelError,
+    ModelWarning,
     NotSolvedError,
     OptionError,
     PluginError,
@@ -18,56 +22,93 @@ from mcpframe.exceptions import (
 from mcpframe.friction import FrictionProblem
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.fclib import load_fclib
+from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
+from mcpframe.io.urdf import load_urdf
 from mcpframe.layout import ContactBlocks, Layout
-from mcpframe.plugin import AbstractFormulation, AbstractSolver, Request
+from mcpframe.multibody import Hinge, Link, Model, Node, closures
+from mcpframe.plugin import (
+    AbstractContactLaw,
+    AbstractFormulation,
+    AbstractSolver,
+    FrictionDirections,
+    Request,
+)
 from mcpframe.problem import MCP, MixedLCP
 from mcpframe.registry import (
+    available_contact_laws,
     available_formulations,
     available_solvers,
+    contact_law,
     formulation,
+    register_contact_law,
     register_formulation,
     register_solver,
     solver,
 )
 from mcpframe.solution import Claim, Solution, Status
 from mcpframe.solve import solve
+from mcpframe.spatial.transforms import Pose
 
 __version__ = "0.1.0"
 
 __all__ = [
     "MCP",
+    "AbstractContactLaw",
     "AbstractFormulation",
     "AbstractSolver",
     "Claim",
     "Config",
+    "Contact",
     "ContactBlocks",
+    "ContactSet",
+    "ContactStep",
     "Corpus",
     "FileFormatError",
+    "FrictionDirections",
     "FrictionProblem",
+    "Hinge",
+    "LawRows",
     "Layout",
+    "Link",
     "McpframeError",
     "MixedLCP",
+    "Model",
+    "ModelError",
+    "ModelWarning",
+    "Node",
     "NotSolvedError",
     "OptionError",
+    "Outcome",
     "PluginError",
+    "Pose",
     "ProblemError",
     "Request",
     "Solution",
     "Status",
+    "available_contact_laws",
     "available_formulations",
     "available_solvers",
+    "closures",
+    "contact_law",
     "formulation",
+    "friction_rows",
     "load_config",
+    "load_contacts",
     "load_fclib",
+    "load_mjcf",
     "load_problem",
     "load_record",
     "load_solver",
+    "load_urdf",
+    "register_contact_law",
     "register_formulation",
     "register_solver",
     "save_problem",
     "save_solution",
+    "shapes",
     "solve",
     "solve_many",
     "solver",
+    "systems",
 ]

@@ -1,4 +1,4 @@
-"""What a plugin is: solvers and formulations are immutable values that hold their options.
+"""What a plugin is: solvers, formulations and contact laws are immutable values that hold their options.
 
 Options are the fields of the class (typed, with ranges, frozen); `build_plugin` turns a table of
 options into a plugin and answers a bad one with an error that names the key and the value.
@@ -11,13 +11,15 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from mcpframe.contact.contact import Contact
+from mcpframe.contact.law import LawRows
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import Claim, Solution
@@ -26,10 +28,11 @@ Array = NDArray[np.float64]
 
 
 class AbstractPlugin(BaseModel, ABC):
-    """Base of both families: a name, what it needs, its options as frozen fields.
+    """Base of all families: a name, what it needs, its options as frozen fields.
 
     Attributes:
         name: how users ask for it.
+        aliases: other names by which they may ask.
         requires: modules that must be importable, beyond mcpframe's own dependencies.
         extra: the extra of mcpframe that installs them (empty where there is none).
     """
@@ -37,6 +40,7 @@ class AbstractPlugin(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
     name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
 
@@ -116,6 +120,43 @@ class AbstractFormulation(AbstractPlugin):
         """Return velocities and impulses that belong to the solution of the step's problem."""
 
 
+FrictionDirections = Annotated[
+    int | None,
+    Field(
+        ge=2,
+        multiple_of=2,
+        description="directions of a friction cone, opposites included; None leaves it open",
+    ),
+]
+"""Type of a law's option `friction_directions`, by which formulations know it."""
+
+
+class AbstractContactLaw(AbstractPlugin):
+    """What one contact may do, in its own frame: see `mcpframe.contact.law` for the rows.
+
+    A law whose cones have a number of directions to choose has the option
+    ``friction_directions: FrictionDirections = None``; None takes the number that the formulation says.
+    """
+
+    @abstractmethod
+    def rows(self, contact: Contact, dt: float) -> LawRows:
+        """Return the rows of a contact in a step of dt seconds.
+
+        They depend on the options, on `contact.mu`, `contact.restitution` and on dt, never on where the
+        contact is: they are made once for all contacts that agree in these.
+        """
+
+    def with_options(self, options: Mapping[str, Any]) -> Self:
+        """Return the law with some options changed, or raise OptionError naming a bad one."""
+        return build_plugin(type(self), {**self.model_dump(), **options})
+
+    def with_friction_directions(self, n_f: int) -> Self:
+        """Return the law with n_f directions, unless its options say how many or it has no such option."""
+        if getattr(self, "friction_directions", n_f) is not None:
+            return self
+        return self.with_options({"friction_directions": n_f})
+
+
 Plugin = TypeVar("Plugin", bound=AbstractPlugin)
 
 
@@ -154,7 +195,7 @@ def _kind(annotation: Any) -> str:
 
 def _range(field: FieldInfo) -> str:
     """Return the bounds of a field, e.g. ``>= 1, < 2``."""
-    bounds = (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+    bounds = (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="), ("multiple_of", "multiple of"))
     limits = [
         (sign, getattr(limit, key)) for limit in field.metadata for key, sign in bounds if hasattr(limit, key)
     ]

@@ -5,14 +5,22 @@ Built-in plugins use the same entry-point groups as a stranger's package.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import threading
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
+from mcpframe.contact.law import set_law_finder
 from mcpframe.exceptions import OptionError, PluginError, nearest
-from mcpframe.plugin import AbstractFormulation, AbstractPlugin, AbstractSolver, build_plugin
+from mcpframe.plugin import (
+    AbstractContactLaw,
+    AbstractFormulation,
+    AbstractPlugin,
+    AbstractSolver,
+    build_plugin,
+)
 
 Plugin = TypeVar("Plugin", bound=AbstractPlugin)
 
@@ -60,7 +68,7 @@ class Registry(Generic[Plugin]):
         return cls
 
     def get(self, name: str) -> type[Plugin]:
-        """Return the class behind a name.
+        """Return the class behind a name or an alias.
 
         Raises:
             PluginError: the name is unknown (the message lists the known ones and what those that cannot
@@ -71,15 +79,34 @@ class Registry(Generic[Plugin]):
             return cls
         points = self._entry_points().get(name)
         if points is None:
-            raise PluginError(self._unknown(name))
+            return self._by_alias(name)
         with self._lock:
             self._loaded[name] = self._load(points)
         return self._loaded[name]
 
+    def _by_alias(self, alias: str) -> type[Plugin]:
+        owners = self._aliases().get(alias, [])
+        if not owners:
+            raise PluginError(self._unknown(alias))
+        if len(owners) > 1:
+            names = " and ".join(repr(cls.name) for cls in owners)
+            raise PluginError(f"{self.kind} {alias!r} is another name of {names}; ask for one of these")
+        return owners[0]
+
+    def _aliases(self) -> dict[str, list[type[Plugin]]]:
+        """Return the classes behind every alias; what cannot be loaded has none."""
+        owners: dict[str, list[type[Plugin]]] = {}
+        for name in self.names():
+            with contextlib.suppress(PluginError):
+                cls = self.get(name)
+                for alias in cls.aliases:
+                    owners.setdefault(alias, []).append(cls)
+        return owners
+
     def _unknown(self, name: str) -> str:
         known = [f"{other} ({reason})" if reason else other for other, reason in self.available().items()]
         return (
-            f"unknown {self.kind} {name!r};{nearest(name, self.names())} "
+            f"unknown {self.kind} {name!r};{nearest(name, [*self.names(), *self._aliases()])} "
             f"known: {', '.join(known) or 'none installed'}. "
             f"Others come with packages that declare the entry-point group {self.group!r}"
         )
@@ -174,6 +201,15 @@ SOLVERS: Registry[AbstractSolver] = Registry("mcpframe.solvers", AbstractSolver,
 FORMULATIONS: Registry[AbstractFormulation] = Registry(
     "mcpframe.formulations", AbstractFormulation, "formulation"
 )
+CONTACT_LAWS: Registry[AbstractContactLaw] = Registry(
+    "mcpframe.contact_laws", AbstractContactLaw, "contact law"
+)
+
+
+@set_law_finder
+def _law(law: str | Mapping[str, Any]) -> AbstractContactLaw:
+    """Return the law that a contact or a step names."""
+    return CONTACT_LAWS.create(law, {}) if isinstance(law, str) else CONTACT_LAWS.from_table(law)
 
 
 def available_solvers() -> dict[str, str]:
@@ -186,6 +222,11 @@ def available_formulations() -> dict[str, str]:
     return FORMULATIONS.available()
 
 
+def available_contact_laws() -> dict[str, str]:
+    """Return {name: "" or why it cannot run here} for every contact law."""
+    return CONTACT_LAWS.available()
+
+
 def register_solver(cls: type[AbstractSolver]) -> type[AbstractSolver]:
     """Add a solver class by hand, e.g. in a notebook; usable as a decorator."""
     return SOLVERS.register(cls)
@@ -196,6 +237,11 @@ def register_formulation(cls: type[AbstractFormulation]) -> type[AbstractFormula
     return FORMULATIONS.register(cls)
 
 
+def register_contact_law(cls: type[AbstractContactLaw]) -> type[AbstractContactLaw]:
+    """Add a contact law by hand, e.g. in a notebook; usable as a decorator."""
+    return CONTACT_LAWS.register(cls)
+
+
 def formulation(name: str, **options: Any) -> AbstractFormulation:
     """Return a formulation by name, with options."""
     return FORMULATIONS.create(name, options)
@@ -204,3 +250,8 @@ def formulation(name: str, **options: Any) -> AbstractFormulation:
 def solver(name: str, **options: Any) -> AbstractSolver:
     """Return a solver by name, with options."""
     return SOLVERS.create(name, options)
+
+
+def contact_law(name: str, **options: Any) -> AbstractContactLaw:
+    """Return a contact law by name, with options."""
+    return CONTACT_LAWS.create(name, options)

@@ -9,7 +9,7 @@ for _library in ("OPENBLAS", "OMP", "MKL"):
 import numpy as np
 import pytest
 
-from mcpframe.registry import FORMULATIONS, SOLVERS
+from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
 
 
 @pytest.fixture
@@ -21,7 +21,8 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def registries():
     """Let a test register plugins and forget them afterwards."""
-    kept = [(registry, dict(registry._registered)) for registry in (SOLVERS, FORMULATIONS)]
+    families = (SOLVERS, FORMULATIONS, CONTACT_LAWS)
+    kept = [(registry, dict(registry._registered)) for registry in families]
     yield
     for registry, registered in kept:
         registry._registered.clear()

@@ -1,9 +1,11 @@
 from typing import Literal
 
+import pytest
 from pydantic import Field
 from toys import Diagonal
 
-from mcpframe.plugin import Option, describe_options
+import mcpframe as mf
+from mcpframe.plugin import AbstractContactLaw, FrictionDirections, Option, describe_options
 
 
 class Chooser(Diagonal):
@@ -22,3 +24,34 @@ def test_options_are_described_in_order_with_type_default_and_range():
 
 def test_a_plugin_says_in_words_what_it_takes():
     assert Diagonal().why_unsupported("a text") == "diagonal takes MixedLCP, not str"
+
+
+class Facets(AbstractContactLaw):
+    """A law with directions and another option."""
+
+    name = "facets"
+    friction_directions: FrictionDirections = None
+    radius: float = Field(1.0, gt=0.0)
+
+    def rows(self, contact, dt): ...
+
+
+def test_a_law_changes_options_by_making_another_law():
+    law = Facets(radius=2.0)
+    assert law.with_options({"friction_directions": 6}) == Facets(radius=2.0, friction_directions=6)
+    assert law == Facets(radius=2.0)
+    with pytest.raises(mf.OptionError, match="facets: option radius = -1"):
+        law.with_options({"radius": -1})
+
+
+def test_directions_are_taken_only_where_the_law_leaves_them_open():
+    assert Facets().with_friction_directions(8).friction_directions == 8
+    assert Facets(friction_directions=6).with_friction_directions(8).friction_directions == 6
+
+
+def test_the_option_of_directions_says_that_they_come_in_pairs():
+    directions, _ = describe_options(Facets)
+    assert directions.range == ">= 2, multiple of 2"
+    assert "opposites included" in directions.description
+    with pytest.raises(mf.OptionError, match="facets: option friction_directions = 3"):
+        Facets().with_options({"friction_directions": 3})

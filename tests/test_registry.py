@@ -6,8 +6,8 @@ from toys import Diagonal
 
 import mcpframe as mf
 from mcpframe import AbstractFormulation, AbstractSolver, OptionError, PluginError
-from mcpframe.plugin import build_plugin
-from mcpframe.registry import REMEMBERED, SOLVERS, Registry
+from mcpframe.plugin import AbstractContactLaw, build_plugin
+from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, REMEMBERED, SOLVERS, Registry
 
 
 class Package:
@@ -158,6 +158,65 @@ def test_formulations_have_their_own_family(registries):
     assert mf.formulation("nothing") == Nothing()
 
 
+def test_contact_laws_have_their_own_family(registries):
+    class Nothing(AbstractContactLaw):
+        """Two bodies that do not notice each other."""
+
+        name = "nothing"
+
+        def rows(self, contact, dt):
+            return mf.LawRows([[]] * 6)
+
+    mf.register_contact_law(Nothing)
+    assert "nothing" in mf.available_contact_laws()
+    assert "nothing" not in mf.available_formulations()
+    assert mf.contact_law("nothing") == Nothing()
+    contact = mf.Contact("a", "b", (0, 0, 0), (0, 0, 1), law="nothing")
+    assert contact.law.rows(contact, 0.1).m == 0
+
+
+def test_an_alias_is_another_name_of_the_same_plugin():
+    assert mf.formulation("tree_augmented", friction_directions=6) == mf.formulation(
+        "os", friction_directions=6
+    )
+    assert mf.formulation("fully_augmented") == mf.formulation("nmc_os")
+    assert not {"tree_augmented", "fully_augmented"} & mf.available_formulations().keys()
+    with pytest.raises(
+        PluginError, match="unknown formulation 'tree_augment'; did you mean 'tree_augmented'"
+    ):
+        mf.formulation("tree_augment")
+
+
+class Alpha(Diagonal):
+    name = "alpha"
+    aliases = ("first", "letter", "diagonal")
+
+
+class Beta(Diagonal):
+    name = "beta"
+    aliases = ("second", "letter")
+
+
+def test_an_alias_of_two_plugins_is_an_error_that_names_both():
+    registry = registry_of(
+        ("alpha", f"{__name__}:Alpha", "greek"),
+        ("beta", f"{__name__}:Beta", "greek"),
+        ("broken", "no_such_module_here:Solver", "broken-package"),
+    )
+    assert registry.get("first") is Alpha
+    assert registry.create("second", {"sweeps": 2}) == Beta(sweeps=2)
+    with pytest.raises(PluginError, match="solver 'letter' is another name of 'alpha' and 'beta'"):
+        registry.get("letter")
+    assert registry.names() == ["alpha", "beta", "broken"]
+
+
+def test_a_name_goes_before_an_alias(registries):
+    registry = registry_of(("alpha", f"{__name__}:Alpha", "greek"))
+    assert registry.get("diagonal") is Alpha
+    registry.register(Diagonal)
+    assert registry.get("diagonal") is Diagonal
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -213,8 +272,9 @@ def test_the_summary_is_the_first_line_of_the_docstring():
     assert Silent.summary() == ""
 
 
-def test_every_builtin_solver_loads_and_is_documented():
-    for name in SOLVERS.names():
-        cls = SOLVERS.get(name)
+@pytest.mark.parametrize("registry", [SOLVERS, FORMULATIONS, CONTACT_LAWS], ids=lambda family: family.kind)
+def test_every_builtin_plugin_loads_and_is_documented(registry):
+    for name in registry.names():
+        cls = registry.get(name)
         assert cls.summary().endswith("."), name
         assert all(field.description for field in cls.model_fields.values()), name

@@ -1,0 +1,30 @@
+"""`coulomb`: dry friction on a polyhedral cone."""
+
+from __future__ import annotations
+
+from typing import final
+
+from mcpframe.contact.contact import Contact
+from mcpframe.contact.law import LawRows, friction_rows
+from mcpframe.formulations.laws.tangents import sliding_forces
+from mcpframe.plugin import AbstractContactLaw, FrictionDirections
+
+
+@final
+class Coulomb(AbstractContactLaw):
+    """Coulomb friction: a force of at most mu F_n against the slip, on a cone with n_f edges.
+
+    With β = [F_n; β_1 .. β_nf] and one σ, the slip speed, the rows are [J14, Eqs. (12), (14)]
+
+        v_n _|_ F_n,     d_j . v + σ _|_ β_j,     mu F_n - Σ β_j _|_ σ,
+
+    all non-negative. Exact for slip along a direction d_j; in between the friction force is the edge nearest
+    to the opposite of the slip. Two directions are friction along t_1 alone, for contact in the plane.
+    """
+
+    name = "coulomb"
+    friction_directions: FrictionDirections = None
+
+    def rows(self, contact: Contact, dt: float) -> LawRows:
+        """Return N = Ehat = [0; 1 .. 1] and P = Ebar = [mu, -1 .. -1]."""
+        return friction_rows((sliding_forces(self.friction_directions), contact.mu), mu=contact.mu)

@@ -1,0 +1,199 @@
+"""What one contact step asks of the new velocity, whatever the coordinates it is written in.
+
+With v+ the velocity after the step and p the impulses,
+    closures:  G_b v+ + c_b = 0,               p_b free,
+    limits:    G_l v+ + c_l >= 0               ⟂  p_l >= 0,
+    contacts:  D* G_u v+ + c_u + N σ           ⟂  β,
+               P β + R σ + r                   ⟂  σ.
+A formulation chooses the coordinates of v and which unknowns it keeps; all of this stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from mcpframe.arrays import Array
+from mcpframe.contact.step import ContactStep
+from mcpframe.formulations.law_blocks import LawBlocks
+from mcpframe.multibody.rows import Rows, moved_wrench
+
+RANK_TOLERANCE = 1e-8
+"""Share of the largest singular value of G_b below which a direction of it counts as redundant: loops are
+closed by projection to about this accuracy, so that rows which repeat others do so to no more digits."""
+
+
+class StepTerms:
+    """The rows of one step, with their constants; each is made when first asked for, then kept.
+
+    Args:
+        step: the step.
+        friction_directions, contact_bias, position_level, baumgarte: options of every formulation.
+
+    Attributes:
+        step: the step, with so many friction directions where laws leave it open.
+    """
+
+    def __init__(
+        self,
+        step: ContactStep,
+        friction_directions: int,
+        contact_bias: bool,
+        position_level: bool,
+        baumgarte: float,
+    ) -> None:
+        self.step = step.with_friction_directions(friction_directions)
+        self.contact_bias, self.position_level, self.baumgarte = contact_bias, position_level, baumgarte
+
+    @property
+    def closures(self) -> Rows:
+        """G_b: rows of the loop closures."""
+        return self.step.bilateral
+
+    @property
+    def limits(self) -> Rows:
+        """G_l: rows of the joint limits within reach."""
+        return self.step.limits
+
+    @property
+    def contacts(self) -> Rows:
+        """G_u: rows of the contacts, in the components that their laws use."""
+        return self.step.contact_rows
+
+    @cached_property
+    def laws(self) -> LawBlocks:
+        """What the contacts may do."""
+        return LawBlocks.of(self.step.law_rows, self.step.C)
+
+    @cached_property
+    def basis(self) -> Array:
+        """Orthonormal basis of the range of G_b [n_b, rank]; basis* G_b has independent rows."""
+        return closure_basis(self.step)
+
+    @cached_property
+    def c_b(self) -> Array:
+        """Constants of the closures [n_b]."""
+        return closure_constants(self.step, self.basis, self.baumgarte)
+
+    @cached_property
+    def c_l(self) -> Array:
+        """Constants of the limits [n_l]."""
+        return limit_constants(self.step, self.position_level)
+
+    @cached_property
+    def c_u(self) -> Array:
+        """Constants of the contacts [n_beta]."""
+        return contact_constants(self.step, self.laws, self.contact_bias, self.position_level)
+
+    @property
+    def n_b(self) -> int:
+        """Number of rows of the loop closures."""
+        return self.closures.n if self.step.state.model.closures else 0
+
+    @property
+    def n_l(self) -> int:
+        """Number of joint limits within reach."""
+        return self.limits.n
+
+    @property
+    def c(self) -> Array:
+        """Constants of all rows, [c_b; c_l; c_u]."""
+        return np.concatenate([self.c_b, self.c_l, self.c_u])
+
+    def rows(self, matrix: Callable[[Rows], Any]) -> Any:
+        """Return [G_b; G_l; D* G_u] where `matrix` writes rows in the coordinates of v."""
+        G_b, G_l, G_u = matrix(self.closures), matrix(self.limits), matrix(self.contacts)
+        if sp.issparse(G_u):
+            return sp.vstack([G_b, G_l, sp.csr_array(self.laws.D.T) @ G_u], format="csr")
+        return np.vstack([G_b, G_l, self.laws.D.T @ G_u])
+
+    def jacobian(self) -> Array:
+        """Return [G_b; G_l; D* G_u] on hinge rates [n_b + n_l + n_beta, N]."""
+        jacobian: Array = self.rows(lambda rows: rows.jacobian(self.step.state))
+        return jacobian
+
+    def link_jacobian(self) -> sp.csr_array:
+        """Return [G_b; G_l; D* G_u] on link velocities [n_b + n_l + n_beta, 6 n], sparse."""
+        return self.rows(lambda rows: rows.link_matrix(self.step.state))
+
+    def least_closure_impulses(self, p_b: Array) -> Array:
+        """Return the closures' impulses of least norm that do the same [n_b].
+
+        Closures that repeat each other share their load in many ways; this one does not depend on who shared.
+        """
+        impulses: Array = self.basis @ (self.basis.T @ p_b)
+        return impulses
+
+    def force_impulse(self) -> Array:
+        """Return dt (T - C): what all known forces add to the momentum of the hinge rates [N]."""
+        step, state = self.step, self.step.state
+        wrenches = state.apply_wrenches(state.link_wrenches(step.wrenches or {}))
+        return step.dt * (step.total_force + wrenches - state.bias_force())
+
+    def free_velocity(self) -> Array:
+        """Return the hinge rates after the step without any constraint, θ̇- + dt θ̈_f [J14, Eq. (42)]."""
+        return self.step.state.theta_dot + self.step.dt * self.step.free_acceleration
+
+    def velocity(self, impulses: Array) -> Array:
+        """Return the hinge rates after the step, θ̇+ = θ̇- + dt θ̈_f + Mass^-1 G* p, in O(N) [N].
+
+        Args:
+            impulses: p = [p_b; p_l; β].
+        """
+        state = self.step.state
+        rows = Rows.concatenate([self.closures, self.limits, self.contacts])
+        n_e = self.n_b + self.n_l
+        on_rows = np.concatenate([impulses[:n_e], self.laws.D @ impulses[n_e:]])
+        at_origins = moved_wrench(rows.wrench, rows.point - state.link_poses()[1][rows.link])
+        on_links = np.zeros((state.model.n_links, 6))
+        np.add.at(on_links, rows.link, on_rows[rows.row, None] * at_origins)
+        return self.free_velocity() + state.respond(link_wrenches=on_links)
+
+
+def closure_basis(step: ContactStep) -> Array:
+    """Return an orthonormal basis of the range of G_b [n_b, rank], by singular values.
+
+    A mechanism in the plane that is closed by rows in space has more rows than it needs. They contradict
+    each other by rounding, or by a loop that is not quite closed; the part of their right side outside this
+    range can be met by no velocity and is left out, alike in every formulation.
+    """
+    if step.bilateral.n == 0:
+        return np.zeros((0, 0))
+    U, singular, _ = np.linalg.svd(step.bilateral.jacobian(step.state), full_matrices=False)
+    basis: Array = U[:, singular > RANK_TOLERANCE * singular.max(initial=0.0)]
+    return basis
+
+
+def closure_constants(step: ContactStep, basis: Array, baumgarte: float) -> Array:
+    """Return c_b, minus what G_b v+ must be: U + dt (U̇ - Ġ_b θ̇), less a share of the position error.
+
+    This is [J14, Eq. (33)] with U for G_b v-, which Eq. (29) says they are: rates that do not keep the
+    closures, or motion that is prescribed to a mechanism at rest, are put right in one step. The share,
+    Baumgarte's term, makes the velocity remove that part of the position error in one step.
+    """
+    closures = step.bilateral
+    rate = (
+        closures.rate + step.dt * (closures.rate_dot - closures.bias) - baumgarte * closures.error / step.dt
+    )
+    constants: Array = -basis @ (basis.T @ rate)
+    return constants
+
+
+def limit_constants(step: ContactStep, position_level: bool) -> Array:
+    """Return c_l = gap/dt: limits are reached, not passed. A gap below zero counts at position level only."""
+    gap = step.limit_gap if position_level else np.maximum(step.limit_gap, 0.0)
+    return gap / step.dt
+
+
+def contact_constants(step: ContactStep, laws: LawBlocks, contact_bias: bool, position_level: bool) -> Array:
+    """Return c_u: zero, plus dt D* Ġ_u θ̇ [J14, Eq. (45)], plus gap/dt on what pushes along the normal."""
+    constants = np.zeros(laws.n_beta)
+    if contact_bias:
+        constants += step.dt * (laws.D.T @ step.contact_rows.bias)
+    if position_level:
+        constants += laws.normal * np.repeat(step.contacts.gaps, np.diff(laws.beta_start)) / step.dt
+    return constants

@@ -1,0 +1,225 @@
+"""A contact between two bodies, and a set of contacts packed into arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcpframe.arrays import Array, frozen
+from mcpframe.contact.frames import contact_frame, three_numbers
+from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law, law_rows
+from mcpframe.exceptions import ModelError
+from mcpframe.multibody.link import WORLD
+from mcpframe.multibody.model import Model
+
+Parameters: TypeAlias = tuple[tuple[str, Any], ...]
+
+POINT, NORMAL, TANGENT_1, TANGENT_2 = slice(0, 4), slice(4, 8), slice(8, 12), slice(12, 16)
+GAP, MU, RESTITUTION = 16, 17, 18
+RECORD = 20
+"""One contact in a row of doubles: vectors padded with a zero to four lanes, three numbers, one unused."""
+_NO_RECORD = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Contact:
+    """Two bodies that touch, or are about to, at a point; all vectors in world axes.
+
+    Attributes:
+        body_a, body_b: names of links or frames, or "world".
+        record: everything below in one row [20], for kernels.
+        mu: friction coefficient.
+        restitution: share of the normal impulse that comes back, 0 to 1.
+        gap: distance of the bodies along the normal, m; negative where they overlap.
+        law: what the contact may do; None takes the law of the step.
+        parameters: options of the law for this contact alone, as sorted pairs.
+
+    Args:
+        point: where they touch [3], m.
+        normal: from B to A [3], any length but zero.
+        tangent: direction of t_1 [3], projected; None takes the rule of `mcpframe.contact.frames`.
+        law: a law, its name, or a table ``{"name": ..., option: value}``.
+        parameters: ``{option: value}``.
+    """
+
+    body_a: str
+    body_b: str
+    record: Array
+    mu: float
+    restitution: float
+    gap: float
+    law: ContactLaw | None
+    parameters: Parameters
+
+    def __init__(
+        self,
+        body_a: str,
+        body_b: str,
+        point: ArrayLike,
+        normal: ArrayLike,
+        mu: float = 0.0,
+        restitution: float = 0.0,
+        gap: float = 0.0,
+        tangent: ArrayLike | None = None,
+        law: LawLike | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        n, t_1, t_2 = contact_frame(normal, tangent)
+        numbers = _number("mu", mu), _number("restitution", restitution), _number("gap", gap)
+        _check_ranges(body_a, body_b, *numbers[:2])
+        vectors = (*three_numbers("point", point), 0.0, *n, 0.0, *t_1, 0.0, *t_2, 0.0)
+        record = np.array((*vectors, numbers[2], numbers[0], numbers[1], 0.0))
+        found = None if law is None else find_law(law)
+        parts = (body_a, body_b, frozen(record), *numbers, found, _parameters(parameters))
+        vars(self).update(zip(self.__dataclass_fields__, parts, strict=True))  # the class is frozen
+
+    def __repr__(self) -> str:
+        place = f"point={self.point.tolist()}, normal={self.normal.tolist()}"
+        numbers = f"mu={self.mu:g}, restitution={self.restitution:g}, gap={self.gap:g}"
+        own = "" if self.law is None else f", law={self.law!r}"
+        return f"Contact({self.body_a!r}, {self.body_b!r}, {place}, {numbers}{own})"
+
+    @property
+    def point(self) -> Array:
+        """Where the bodies touch [3], m."""
+        return self.record[0:3]
+
+    @property
+    def normal(self) -> Array:
+        """Unit vector from B to A [3]."""
+        return self.record[4:7]
+
+    @property
+    def frame(self) -> Array:
+        """Columns (n, t_1, t_2) [3, 3]."""
+        return np.ascontiguousarray(self.record[4:16].reshape(3, 4)[:, :3].T)
+
+
+class ContactSet(Sequence[Contact]):
+    """The contacts of a model, packed once; steps that meet the same contacts again take the same set.
+
+    Attributes:
+        tree: the links whose bodies the contacts name.
+        link_a, link_b: links of the bodies, -1 for the world [n_u].
+        record: the contacts' records [n_u, 20].
+    """
+
+    def __init__(self, model: Model, contacts: Sequence[Contact]) -> None:
+        self.tree = model.tree
+        self._contacts = tuple(contacts)
+        for contact in self._contacts:
+            if not isinstance(contact, Contact):
+                raise ModelError(f"contacts: {contact!r} is not a Contact")
+        links = [(_link(model, contact.body_a), _link(model, contact.body_b)) for contact in self._contacts]
+        for i, (a, b) in enumerate(links):
+            if a == b:
+                raise ModelError(self._within_one_body(i))
+        self.link_a: NDArray[np.int64] = np.array([a for a, _ in links], dtype=np.int64)
+        self.link_b: NDArray[np.int64] = np.array([b for _, b in links], dtype=np.int64)
+        records = [contact.record for contact in self._contacts]
+        self.record: Array = np.concatenate([_NO_RECORD, *records]).reshape(-1, RECORD)
+        self._law_rows: dict[Any, tuple[ContactLaw, tuple[LawRows, ...]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._contacts)
+
+    @overload
+    def __getitem__(self, i: int) -> Contact: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Contact]: ...
+    def __getitem__(self, i: int | slice) -> Contact | Sequence[Contact]:
+        return self._contacts[i]
+
+    @cached_property
+    def flat_record(self) -> Array:
+        """The records one after another, for kernels [20 n_u]."""
+        return self.record.ravel()
+
+    @cached_property
+    def points(self) -> Array:
+        """Points, padded with a zero [n_u, 4]."""
+        return np.ascontiguousarray(self.record[:, POINT])
+
+    @cached_property
+    def normals(self) -> Array:
+        """Normals n, padded with a zero [n_u, 4]."""
+        return np.ascontiguousarray(self.record[:, NORMAL])
+
+    @cached_property
+    def tangents(self) -> Array:
+        """Tangents t_1, padded with a zero [n_u, 4]; t_2 = n × t_1."""
+        return np.ascontiguousarray(self.record[:, TANGENT_1])
+
+    @cached_property
+    def gaps(self) -> Array:
+        """Distances along the normals [n_u], m."""
+        return np.ascontiguousarray(self.record[:, GAP])
+
+    @cached_property
+    def axes(self) -> Array:
+        """Rows n, t_1, t_2 of every contact [n_u, 3, 3]."""
+        return np.ascontiguousarray(self.record[:, NORMAL.start : TANGENT_2.stop].reshape(-1, 3, 4)[:, :, :3])
+
+    def law_rows(self, law: ContactLaw, dt: float, n_f: int) -> tuple[LawRows, ...]:
+        """Return the rows of every contact; arguments as in `mcpframe.contact.law.law_rows`."""
+        key = (id(law), dt, n_f)
+        found = self._law_rows.get(key)
+        if found is None:
+            rows = tuple(law_rows(law, contact, dt, n_f) for contact in self._contacts)
+            self._law_rows.clear()  # steps of one run ask for the same again and again
+            found = self._law_rows[key] = law, rows
+        return found[1]
+
+    def _within_one_body(self, i: int) -> str:
+        contact = self._contacts[i]
+        return (
+            f"contact {i}: {contact.body_a!r} and {contact.body_b!r} are one rigid body; "
+            "a contact joins two bodies that can move relative to each other"
+        )
+
+
+def _link(model: Model, body: str) -> int:
+    """Return the link of a body, -1 for the world; frames and mistakes take the slow way."""
+    if body == WORLD:
+        return -1
+    link = model.tree.index.get(body)
+    return model.resolve(body)[0] if link is None else link
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = 0.0 + value
+        if math.isfinite(number):
+            return float(number)
+    except TypeError:
+        pass
+    raise ModelError(f"contact: {name} = {value!r}: must be a finite number")
+
+
+def _check_ranges(body_a: Any, body_b: Any, mu: float, restitution: float) -> None:
+    for name, body in (("body_a", body_a), ("body_b", body_b)):
+        if not isinstance(body, str):
+            raise ModelError(f"contact: {name} = {body!r}: must be the name of a link or frame, or 'world'")
+    if mu < 0.0:
+        raise ModelError(f"contact: mu = {mu}: friction is not negative")
+    if not 0.0 <= restitution <= 1.0:
+        raise ModelError(f"contact: restitution = {restitution}: must lie between 0 and 1")
+
+
+def _parameters(parameters: Mapping[str, Any] | None) -> Parameters:
+    if not parameters:
+        return ()
+    try:
+        pairs = tuple(sorted(parameters.items()))
+        hash(pairs)
+    except (AttributeError, TypeError):
+        raise ModelError(
+            f"contact: parameters = {parameters!r}: give a table of options with numbers, texts or tuples"
+        ) from None
+    return pairs

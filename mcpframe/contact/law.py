@@ -1,0 +1,247 @@
+"""What a contact law says about one contact, and how a step asks for it.
+
+In the contact's frame a wrench has the six components [moment about n, t_1, t_2; force along n, t_1, t_2].
+A law gives the wrench directions Wd [6, m] that the contact can use, slacks σ and bounds; with V_rel the
+velocity of A relative to B at the contact's point, in the same components, its rows are
+
+    Wd* V_rel + N σ  _|_  β,       P β + R σ + r  _|_  σ,
+
+and the impulsive wrench on A is Wd β. Coulomb's law on a polyhedral cone is N = Ehat, P = Ebar, R = 0, r = 0
+[J14, Eq. (14)].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcpframe.arrays import Array, check_finite, frozen, real_array
+from mcpframe.exceptions import OptionError, ProblemError
+
+if TYPE_CHECKING:
+    from mcpframe.contact.contact import Contact
+
+MOMENT_N, MOMENT_1, MOMENT_2, FORCE_N, FORCE_1, FORCE_2 = range(6)
+"""Rows of Wd."""
+REMEMBERED = 1000
+"""How many rows of laws are kept for later steps."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class LawRows:
+    """The rows of one contact; what is left out is zero, bounds are [0, inf] and may be scalars.
+
+    Attributes:
+        Wd: wrench directions in the contact's frame [6, m].
+        N, P, R, r: couplings of β [m] and σ [s]: [m, s], [s, m], [s, s], [s].
+        beta_lower, beta_upper: bounds of β, impulses [m].
+        sigma_lower, sigma_upper: bounds of σ [s].
+        mu: friction coefficient where the rows are Coulomb's polyhedral cone, β = [F_n; β_1 .. β_nf] with
+            one σ, so that solvers can use the structure; else None.
+        used: which components of the wrench are used: rows of Wd that are not zero [r].
+        C: those rows of Wd [r, m].
+    """
+
+    Wd: Array
+    N: Array
+    P: Array
+    R: Array
+    r: Array
+    beta_lower: Array
+    beta_upper: Array
+    sigma_lower: Array
+    sigma_upper: Array
+    mu: float | None
+    used: NDArray[np.int64]
+    C: Array
+
+    def __init__(
+        self,
+        Wd: ArrayLike,
+        N: ArrayLike | None = None,
+        P: ArrayLike | None = None,
+        R: ArrayLike | None = None,
+        r: ArrayLike | None = None,
+        *,
+        beta_lower: ArrayLike = 0.0,
+        beta_upper: ArrayLike = math.inf,
+        sigma_lower: ArrayLike = 0.0,
+        sigma_upper: ArrayLike = math.inf,
+        mu: float | None = None,
+    ) -> None:
+        m, s = _columns("Wd", Wd), 0 if N is None else _columns("N", N)
+        directions = _part("Wd", Wd, (6, m), "(moment n, t_1, t_2; force n, t_1, t_2)")
+        beta = _bounds("beta", beta_lower, beta_upper, m)
+        sigma = _bounds("sigma", sigma_lower, sigma_upper, s)
+        couplings = (_part("N", N, (m, s)), _part("P", P, (s, m)), _part("R", R, (s, s)), _part("r", r, (s,)))
+        used = frozen(np.flatnonzero(directions.any(axis=1)))
+        parts = (directions, *couplings, *beta, *sigma, mu, used, frozen(directions[used]))
+        vars(self).update(zip(self.__dataclass_fields__, parts, strict=True))  # the class is frozen
+        if mu is not None:
+            self._check_cone(mu)
+
+    @property
+    def m(self) -> int:
+        """Number of β."""
+        return int(self.Wd.shape[1])
+
+    @property
+    def s(self) -> int:
+        """Number of σ."""
+        return int(self.N.shape[1])
+
+    @cached_property
+    def C_star_inverse(self) -> Array:
+        """Pseudo-inverse of C* [r, m]: reads V_rel, in the components used, back from C* V_rel."""
+        return frozen(np.asarray(np.linalg.pinv(self.C.T), dtype=np.float64))
+
+    def _check_cone(self, mu: float) -> None:
+        """Raise unless the rows are those of Coulomb's cone with this mu, as `mu` promises to solvers."""
+        E_hat = np.concatenate([[0.0], np.ones(max(self.m - 1, 0))])
+        E_bar = np.concatenate([[mu], -np.ones(max(self.m - 1, 0))])
+        promised = (
+            self.s == 1
+            and (self.N[:, 0] == E_hat).all()
+            and (self.P[0] == E_bar).all()
+            and not (self.R.any() or self.r.any() or self.beta_lower.any() or self.sigma_lower.any())
+            and np.isinf(self.beta_upper).all()
+            and np.isinf(self.sigma_upper).all()
+        )
+        if not promised:
+            raise ProblemError(
+                f"mu = {mu}: says that the rows are Coulomb's cone, N = [0; 1 .. 1], P = [mu, -1 .. -1], "
+                "R = 0, r = 0, bounds [0, inf]; they are not, so leave mu out"
+            )
+
+
+def friction_rows(*groups: tuple[ArrayLike, float], mu: float | None = None) -> LawRows:
+    """Return the rows of a normal impulse F_n and of groups of directions that share out a part of it.
+
+    Group g has directions G [6, k] and the budget c F_n: with β_g >= 0 its rows are
+
+        G* V_rel + σ_g 1  _|_  β_g,      c F_n - Σ β_g  _|_  σ_g,
+
+    which are the optimality conditions of "least power G β_g . V_rel, given Σ β_g <= c F_n": maximal
+    dissipation over the polygon c F_n conv(0, columns of G).
+
+    Args:
+        groups: pairs (G, c).
+        mu: as in `LawRows`.
+    """
+    directions = [np.asarray(G, dtype=np.float64).reshape(6, -1) for G, _ in groups]
+    m, s = 1 + sum(G.shape[1] for G in directions), len(groups)
+    Wd, N, P = np.zeros((6, m)), np.zeros((m, s)), np.zeros((s, m))
+    Wd[FORCE_N, 0] = 1.0
+    start = 1
+    for g, (G, (_, budget)) in enumerate(zip(directions, groups, strict=True)):
+        group = slice(start, start + G.shape[1])
+        Wd[:, group], N[group, g], P[g, group], P[g, 0] = G, 1.0, -1.0, budget
+        start = group.stop
+    return LawRows(Wd, N, P, mu=mu)
+
+
+class ContactLaw(Protocol):
+    """What a step needs of a law; `mcpframe.AbstractContactLaw` is the class to extend."""
+
+    name: ClassVar[str]
+
+    def rows(self, contact: Contact, dt: float) -> LawRows:
+        """Return the rows of a contact in a step of dt seconds."""
+
+    def with_options(self, options: Mapping[str, Any]) -> ContactLaw:
+        """Return the law with some options changed."""
+
+    def with_friction_directions(self, n_f: int) -> ContactLaw:
+        """Return the law with n_f directions, unless its own options say how many."""
+
+
+LAW_PARTS = ("name", "rows", "with_options", "with_friction_directions")
+
+LawLike: TypeAlias = "str | Mapping[str, Any] | ContactLaw"
+LawFinder: TypeAlias = Callable[[str | Mapping[str, Any]], ContactLaw]
+
+_finders: list[LawFinder] = []
+_remembered: dict[Any, tuple[ContactLaw, LawRows]] = {}
+
+
+def set_law_finder(finder: LawFinder) -> LawFinder:
+    """Say who knows laws by name; the registry does so once, since contacts do not know of plugins."""
+    _finders[:] = [finder]
+    return finder
+
+
+def find_law(law: LawLike) -> ContactLaw:
+    """Return the law behind a name, a table ``{"name": ..., option: value}``, or a law itself."""
+    if isinstance(law, (str, Mapping)):
+        return _finders[0](law)
+    if isinstance(law, type) or not all(hasattr(law, part) for part in LAW_PARTS):
+        raise OptionError(f"law = {law!r}: give the name of a contact law, a table with a name, or a law")
+    return law
+
+
+def law_rows(law: ContactLaw, contact: Contact, dt: float, n_f: int) -> LawRows:
+    """Return the rows of a contact, made once for equal (law, parameters, dt): contacts are many, laws few.
+
+    Args:
+        law: what holds for contacts that have no law of their own.
+        contact: its `law` goes first, and its `parameters` are options of the law for this contact alone.
+        dt: seconds.
+        n_f: friction directions of laws that leave them open.
+    """
+    base = contact.law or law
+    # By identity, kept alive below: to hash a law's options would take longer than to build the rows.
+    key = (id(base), contact.parameters, n_f, contact.mu, contact.restitution, dt)
+    found = _remembered.get(key)
+    if found is None:
+        if len(_remembered) >= REMEMBERED:
+            _remembered.clear()
+        options = dict(contact.parameters)
+        chosen = (base.with_options(options) if options else base).with_friction_directions(n_f)
+        found = _remembered[key] = base, _checked_rows(chosen, contact, dt)
+    return found[1]
+
+
+def _checked_rows(law: ContactLaw, contact: Contact, dt: float) -> LawRows:
+    try:
+        rows = law.rows(contact, dt)
+    except ProblemError as error:
+        raise ProblemError(f"contact law {law.name!r}: {error}") from None
+    if not isinstance(rows, LawRows):
+        raise ProblemError(f"contact law {law.name!r}: rows must return LawRows, not {type(rows).__name__}")
+    return rows
+
+
+def _columns(name: str, value: ArrayLike) -> int:
+    shape = real_array(name, value).shape
+    if len(shape) != 2:
+        raise ProblemError(f"{name}: shape {shape}, expected a matrix")
+    return int(shape[1])
+
+
+def _part(name: str, value: ArrayLike | None, shape: tuple[int, ...], meaning: str = "") -> Array:
+    part = np.zeros(shape) if value is None else real_array(name, value)
+    if part.shape != shape:
+        raise ProblemError(f"{name}: shape {part.shape}, expected {shape} {meaning}".rstrip())
+    check_finite(name, part)
+    return frozen(part)
+
+
+def _bounds(name: str, lower: ArrayLike, upper: ArrayLike, size: int) -> tuple[Array, Array]:
+    pair = [_bound(f"{name}_lower", lower, size), _bound(f"{name}_upper", upper, size)]
+    if not (pair[0] <= pair[1]).all():  # false for NaN as well
+        text = f"{name}_lower: {pair[0].tolist()} must not exceed {name}_upper: {pair[1].tolist()}"
+        raise ProblemError(text)
+    return pair[0], pair[1]
+
+
+def _bound(name: str, value: ArrayLike, size: int) -> Array:
+    bound = real_array(name, value)
+    if bound.shape not in ((), (size,)):
+        raise ProblemError(f"{name}: shape {bound.shape}, expected ({size},) or a scalar")
+    return frozen(np.array(np.broadcast_to(bound, size)))

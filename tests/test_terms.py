@@ -1,0 +1,82 @@
+"""Rows and constants that all formulations of a step share."""
+
+import numpy as np
+import pytest
+from contact_scenes import DT, closed_tree, floating_four_bar, rates, tree
+
+import mcpframe as mf
+from mcpframe import systems
+from mcpframe.formulations.terms import StepTerms
+from mcpframe.multibody.closures import Gear
+from mcpframe.multibody.operators import DenseOperators
+
+EXACT = 1e-11
+"""Rounding in sums over a dozen links with entries below a hundred."""
+
+PLAIN = {"friction_directions": 4, "contact_bias": False, "position_level": False, "baumgarte": 0.0}
+
+
+def terms_of(step, **options):
+    return StepTerms(step, **{**PLAIN, **options})
+
+
+@pytest.mark.parametrize("make", [tree, closed_tree, floating_four_bar])
+def test_rows_on_links_and_on_hinge_rates_are_the_same_rows(make):
+    terms = terms_of(make("coulomb"))
+    state = terms.step.state
+    dense = DenseOperators(state.model, state.theta, state.theta_dot)
+    through_links = terms.link_jacobian() @ (dense.phi.T @ dense.H.T)
+    np.testing.assert_allclose(terms.jacobian(), through_links, atol=EXACT)
+
+
+@pytest.mark.parametrize("make", [tree, closed_tree])
+def test_impulses_change_the_velocity_through_the_inverse_mass_matrix(make, rng):
+    terms = terms_of(make("torsional"))
+    impulses = rng.standard_normal(terms.c.size)
+    mass_matrix = terms.step.state.mass_matrix()
+    expected = np.linalg.solve(mass_matrix, terms.force_impulse() + terms.jacobian().T @ impulses)
+    change = terms.velocity(impulses) - terms.step.state.theta_dot
+    np.testing.assert_allclose(change, expected, atol=EXACT)
+    free = np.linalg.solve(mass_matrix, terms.force_impulse())
+    np.testing.assert_allclose(terms.free_velocity() - terms.step.state.theta_dot, free, atol=EXACT)
+
+
+def test_a_pin_in_space_holds_a_planar_loop_by_two_of_its_five_rows():
+    step = mf.ContactStep(systems.four_bar().state(), [], DT)
+    assert terms_of(step).basis.shape == (5, 2)
+
+
+def test_redundant_closures_are_given_the_impulses_of_least_norm(rng):
+    terms = terms_of(mf.ContactStep(systems.four_bar().state(), [], DT))
+    G_b, p_b = terms.jacobian(), rng.standard_normal(5)
+    least = terms.least_closure_impulses(p_b)
+    np.testing.assert_allclose(G_b.T @ least, G_b.T @ p_b, atol=EXACT)
+    np.testing.assert_allclose(least, np.linalg.pinv(G_b.T) @ G_b.T @ p_b, atol=EXACT)
+
+
+def test_closures_that_contradict_each_other_are_met_as_well_as_can_be():
+    """Two gears ask the same hinge for different rates: the mean is what both get."""
+    model = systems.pendulum(2)
+    for rate in (1.0, 2.0):
+        model.add_closure(Gear({"link_1": 1.0}, lambda t, rate=rate: (rate, 0.0)))
+    terms = terms_of(mf.ContactStep(model.state(), [], DT))
+    np.testing.assert_allclose(-terms.c_b, [1.5, 1.5], atol=EXACT)
+
+
+def test_constants_are_zero_unless_an_option_asks_for_them():
+    model = systems.box()
+    state = model.state(theta_dot=rates(model, 3))
+    contacts = [
+        mf.Contact("box", "world", contact.point, contact.normal, 0.5, gap=0.01)
+        for contact in systems.contacts_of(state, 2)
+    ]
+    step = mf.ContactStep(state, contacts, DT)
+    assert not terms_of(step).c.any()
+    assert terms_of(step, position_level=True).c.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0] * 2
+    dense = DenseOperators(model, state.theta, state.theta_dot)
+    nodes = [mf.Node("box", state.pose("box").inverse() @ contact.point) for contact in contacts]
+    bias = dense.node_bias(nodes)[:, 3:]
+    directions = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]])
+    np.testing.assert_allclose(
+        terms_of(step, contact_bias=True).c, DT * (bias @ directions.T).ravel(), atol=EXACT
+    )
