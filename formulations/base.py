@@ -79,6 +79,10 @@ class StepFormulation(AbstractFormulation):
         default=False,
         description="add dt Ġ_u θ̇ to contact rows [J14, Eq. (45)]; redundant contacts may then be unsolvable",
     )
+    closure_bias: bool = Field(
+        default=True,
+        description="keep dt Ġ_b θ̇ in closure rows [J14, Eq. (33)]; without it loops that move and rub solve",
+    )
     position_level: bool = Field(
         default=False,
         description="add gap/dt to normal rows and joint limits, so that gaps close, not speeds",
@@ -89,8 +93,10 @@ class StepFormulation(AbstractFormulation):
 
     def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
         """Return the step's problem (M, q, l, u) and what `recover` will need."""
-        options = self.friction_directions, self.contact_bias, self.position_level, self.baumgarte
-        return self._build(StepTerms(step, *options))
+        biases = self.contact_bias, self.closure_bias
+        return self._build(
+            StepTerms(step, self.friction_directions, *biases, self.position_level, self.baumgarte)
+        )
 
     def recover(self, recovery: Recovery, solution: Solution) -> Outcome:
         """Return velocities and impulses that belong to the solution of the step's problem."""
@@ -151,13 +157,11 @@ def mixed_lcp(
 
 
 def closure_drift(terms: StepTerms, theta_dot: Array) -> float:
-    """Return how far the loops' rates are off at the end of the step, at most.
+    """Return how far the closures' rates are off after the step, the largest of |G_b θ̇+ - their rate|.
 
-    That is |G_b θ̇+ + dt Ġ_b θ̇ - U(t + dt)|, to first order in dt: what closures that contradict each other
-    and the errors of the solver leave, and Baumgarte's correction while it works.
+    It grows with the errors of the solver, and with Baumgarte's correction while it works.
     """
-    rows, step = terms.closures, terms.step
-    if rows.n == 0:
+    if terms.n_b == 0:
         return 0.0
-    rate = rows.jacobian(step.state) @ theta_dot + step.dt * (rows.bias - rows.rate_dot) - rows.rate
-    return float(np.abs(rate).max())
+    rates = terms.closures.jacobian(terms.step.state) @ theta_dot
+    return float(np.abs(rates - terms.closure_rate()).max())

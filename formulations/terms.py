@@ -32,7 +32,8 @@ class StepTerms:
 
     Args:
         step: the step.
-        friction_directions, contact_bias, position_level, baumgarte: options of every formulation.
+        friction_directions, contact_bias, closure_bias, position_level, baumgarte: options of every
+            formulation.
 
     Attributes:
         step: the step, with so many friction directions where laws leave it open.
@@ -43,11 +44,13 @@ class StepTerms:
         step: ContactStep,
         friction_directions: int,
         contact_bias: bool,
+        closure_bias: bool,
         position_level: bool,
         baumgarte: float,
     ) -> None:
         self.step = step.with_friction_directions(friction_directions)
-        self.contact_bias, self.position_level, self.baumgarte = contact_bias, position_level, baumgarte
+        self.contact_bias, self.closure_bias = contact_bias, closure_bias
+        self.position_level, self.baumgarte = position_level, baumgarte
 
     @property
     def closures(self) -> Rows:
@@ -76,8 +79,10 @@ class StepTerms:
 
     @cached_property
     def c_b(self) -> Array:
-        """Constants of the closures [n_b]."""
-        return closure_constants(self.step, self.basis, self.baumgarte)
+        """Constants of the closures [n_b], minus their rate and Baumgarte's share of their error per dt."""
+        correction = self.baumgarte * self.closures.error / self.step.dt
+        constants: Array = -self.basis @ (self.basis.T @ (self.closure_rate() - correction))
+        return constants
 
     @cached_property
     def c_l(self) -> Array:
@@ -119,6 +124,17 @@ class StepTerms:
     def link_jacobian(self) -> sp.csr_array:
         """Return [G_b; G_l; D* G_u] on link velocities [n_b + n_l + n_beta, 6 n], sparse."""
         return self.rows(lambda rows: rows.link_matrix(self.step.state))
+
+    def closure_rate(self) -> Array:
+        """Return what G_b v+ is to be: U + dt (U̇ - Ġ_b θ̇), the last term as `closure_bias` says [n_b].
+
+        This is [J14, Eq. (33)] with U for G_b v-, which Eq. (29) says they are: rates that do not keep the
+        closures, or motion that is prescribed to a mechanism at rest, are put right in one step.
+        """
+        closures = self.closures
+        bias = closures.bias if self.closure_bias else 0.0
+        rate: Array = closures.rate + self.step.dt * (closures.rate_dot - bias)
+        return rate
 
     def least_closure_impulses(self, p_b: Array) -> Array:
         """Return the closures' impulses of least norm that do the same [n_b].
@@ -166,21 +182,6 @@ def closure_basis(step: ContactStep) -> Array:
     U, singular, _ = np.linalg.svd(step.bilateral.jacobian(step.state), full_matrices=False)
     basis: Array = U[:, singular > RANK_TOLERANCE * singular.max(initial=0.0)]
     return basis
-
-
-def closure_constants(step: ContactStep, basis: Array, baumgarte: float) -> Array:
-    """Return c_b, minus what G_b v+ must be: U + dt (U̇ - Ġ_b θ̇), less a share of the position error.
-
-    This is [J14, Eq. (33)] with U for G_b v-, which Eq. (29) says they are: rates that do not keep the
-    closures, or motion that is prescribed to a mechanism at rest, are put right in one step. The share,
-    Baumgarte's term, makes the velocity remove that part of the position error in one step.
-    """
-    closures = step.bilateral
-    rate = (
-        closures.rate + step.dt * (closures.rate_dot - closures.bias) - baumgarte * closures.error / step.dt
-    )
-    constants: Array = -basis @ (basis.T @ rate)
-    return constants
 
 
 def limit_constants(step: ContactStep, position_level: bool) -> Array:

@@ -1,14 +1,23 @@
-"""Plugins from TOML files: one table per family, unknown tables and keys refused.
+"""Plugins and contacts from TOML files; unknown tables and keys are refused.
+
+    [formulation]
+    name = "os"
+
+    [contact_law]
+    name = "torsional"
+    radius = 0.02
 
     [solver]
     name = "lemke"
     max_pivots = 500
 
-The keys beside ``name`` are the options of that plugin; ``mcpframe list`` shows them.
+The keys beside ``name`` are the options of that plugin; ``mcpframe list`` shows them. Contacts stand in a
+file of their own, one table ``[[contact]]`` each, whose keys are the arguments of `Contact`.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import tomllib
 from collections.abc import Mapping
@@ -16,14 +25,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpframe.exceptions import FileFormatError, OptionError, PluginError, nearest
-from mcpframe.plugin import AbstractFormulation, AbstractSolver
-from mcpframe.registry import FORMULATIONS, SOLVERS, Registry
+from mcpframe.contact.contact import Contact
+from mcpframe.exceptions import FileFormatError, ModelError, OptionError, PluginError, nearest
+from mcpframe.plugin import AbstractContactLaw, AbstractFormulation, AbstractSolver
+from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
 
 PathLike = str | os.PathLike[str]
 
-FAMILIES: dict[str, Registry[Any]] = {"solver": SOLVERS, "formulation": FORMULATIONS}
+FAMILIES: dict[str, Registry[Any]] = {
+    "solver": SOLVERS,
+    "formulation": FORMULATIONS,
+    "contact_law": CONTACT_LAWS,
+}
 """The tables that a config file may have, and who makes a plugin of each."""
+
+CONTACT_KEYS = tuple(inspect.signature(Contact).parameters)
+REQUIRED_KEYS = ("body_a", "body_b", "point", "normal")
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,7 @@ class Config:
 
     solver: AbstractSolver | None = None
     formulation: AbstractFormulation | None = None
+    contact_law: AbstractContactLaw | None = None
 
 
 def load_config(path: PathLike) -> Config:
@@ -58,6 +76,44 @@ def load_solver(path: PathLike) -> AbstractSolver:
     return solver
 
 
+def load_contacts(path: PathLike) -> list[Contact]:
+    """Return the contacts of a TOML file, in its order.
+
+        [[contact]]
+        body_a = "foot"            # a link or frame of the model, or "world"
+        body_b = "world"
+        point = [0.1, 0.0, 0.0]    # metres, world axes
+        normal = [0.0, 0.0, 1.0]   # from B to A
+        mu = 0.5                   # and, where wanted: restitution, gap, tangent, law, parameters
+
+    Raises:
+        FileFormatError: the file cannot be read, is not TOML, or holds something else.
+        OptionError: a key is unknown or missing.
+        ModelError: a value cannot be used.
+    """
+    tables = read_toml(path)
+    contacts = tables.pop("contact", None)
+    if tables or not isinstance(contacts, list):
+        raise FileFormatError(f"{path}: must hold tables [[contact]] and nothing else")
+    return [_contact(f"{path}: contact {i}", table) for i, table in enumerate(contacts)]
+
+
+def _contact(where: str, table: Any) -> Contact:
+    if not isinstance(table, Mapping):
+        raise FileFormatError(f"{where}: must be a table, not {table!r}")
+    for key in table:
+        if key not in CONTACT_KEYS:
+            known = ", ".join(CONTACT_KEYS)
+            raise OptionError(f"{where}: unknown key {key!r};{nearest(key, CONTACT_KEYS)} (keys: {known})")
+    for key in REQUIRED_KEYS:
+        if key not in table:
+            raise OptionError(f"{where}: {key} is missing")
+    try:
+        return Contact(**table)
+    except (ModelError, OptionError, PluginError) as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
 def read_toml(path: PathLike) -> dict[str, Any]:
     """Return the tables of a TOML file, or raise FileFormatError naming the file and the line."""
     text = ""
@@ -74,10 +130,10 @@ def read_toml(path: PathLike) -> dict[str, Any]:
 
 
 def _refuse_unknown(tables: Mapping[str, Any]) -> None:
+    known = ", ".join(f"[{family}]" for family in FAMILIES)
     for name, value in tables.items():
         if name in FAMILIES:
             continue
         if isinstance(value, Mapping):
-            known = ", ".join(f"[{family}]" for family in FAMILIES)
             raise OptionError(f"unknown table [{name}];{nearest(name, FAMILIES)} (tables: {known})")
-        raise OptionError(f"{name} = {value!r} stands outside a table: put it under [solver]")
+        raise OptionError(f"{name} = {value!r} stands outside a table: put it under one of {known}")

@@ -9,6 +9,8 @@ from toys import Diagonal
 
 import mcpframe as mf
 from mcpframe.cli import main
+from mcpframe.config import FAMILIES
+from mcpframe.registry import Registry
 
 PROBLEM = mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -5.0])
 IMPOSSIBLE = mf.MixedLCP([[0.0]], [-1.0])
@@ -51,6 +53,7 @@ def test_help_is_a_page_to_act_on(run):
     status, out, _ = run("--help")
     assert status == 0
     assert "mcpframe list" in out
+    assert "mcpframe formulate SYSTEM --out FILE" in out
     assert "mcpframe solve FILE" in out
     status, out, _ = run("solve", "--help")
     assert status == 0
@@ -79,7 +82,34 @@ def test_the_list_shows_every_plugin_with_type_default_range_and_text(run, regis
     line = next(line for line in out.split("\n") if "sweeps" in line)
     for part in ("int", "= 1", ">= 1, <= 100", "how many times to do the same"):
         assert part in line
-    assert "formulations: none installed" in out
+
+
+def test_the_list_shows_every_family_with_aliases_and_options(run):
+    out = run("list")[1]
+    for title in ("solvers", "formulations", "contact laws"):
+        assert f"\n{title}\n" in f"\n{out}"
+    for names in (mf.available_solvers(), mf.available_formulations(), mf.available_contact_laws()):
+        assert all(f"\n  {name}  " in out for name in names)
+    assert "also called tree_augmented" in out
+    assert "radius" in out
+
+
+def test_options_that_all_formulations_share_are_told_once(run):
+    out = run("list")[1]
+    assert out.count("baumgarte") == 1
+    assert "options of every formulation:" in out
+    alone = run("list", "nmc")[1]
+    assert alone.count("baumgarte") == 1
+    assert "options of every" not in alone
+
+
+def test_a_plugin_is_shown_by_its_alias(run):
+    assert run("list", "fully_augmented") == run("list", "nmc_os")
+
+
+def test_a_family_without_plugins_says_so(run, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "contact_law", Registry("nobody.has.these", mf.AbstractContactLaw, "law"))
+    assert "laws: none installed" in run("list")[1]
 
 
 def test_the_list_says_why_a_plugin_cannot_run(run, registries):

@@ -10,7 +10,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 COMMANDS = [EXAMPLES / name for name in ("demo.py", "suite.py", "fuzz.py", "benchmarks/solvers.py")]
 """Long-running ones with options; their own tests run them on little data."""
-SHORT = ["first_solve", "nonlinear", "swap_by_config", "own_solver", "corpus"]
+SHORT = ["first_solve", "first_contact", "nonlinear", "swap_by_config", "own_solver", "own_law", "corpus"]
 
 
 def run(path, *arguments, folder):

@@ -8,7 +8,7 @@ import pytest
 import mcpframe as mf
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/files.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md"]
 BLOCK = re.compile(r"^( *)```(python|toml)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -45,6 +45,41 @@ def test_what_the_readme_prints_is_what_it_says(tmp_path, monkeypatch, capsys):
 def test_the_table_of_solvers_is_complete():
     table = (ROOT / "README.md").read_text().split("## Solvers")[1].split("## Formulations")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == set(mf.available_solvers())
+
+
+@pytest.mark.parametrize(
+    ("title", "next_title", "names"),
+    [
+        ("## Formulations", "## Contact laws", mf.available_formulations()),
+        ("## Contact laws", "## Honest answers", mf.available_contact_laws()),
+    ],
+)
+def test_the_tables_of_formulations_and_laws_are_complete(title, next_title, names):
+    table = (ROOT / "README.md").read_text().split(title)[1].split(next_title)[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == set(names)
+
+
+def test_the_sizes_that_the_readme_says_are_those_of_the_dual_arm():
+    state = mf.systems.dual_arm().state()
+    step = mf.ContactStep(state, mf.systems.contacts_of(state, 4), dt=1e-3)
+    table = (ROOT / "README.md").read_text().split("## Formulations")[1].split("## Contact laws")[0]
+    said = re.findall(r"^\| `(\w+)`.*?\| (\d+) \|", table, re.MULTILINE)
+    assert {name: int(size) for name, size in said} == {
+        name: mf.formulation(name).build(step)[0].n for name in mf.available_formulations()
+    }
+
+
+def test_a_robot_lands_as_the_readme_says(capsys):
+    code = next(text for _, text in blocks("README.md") if "mf.systems.quadruped()" in text)
+    namespace = {"mf": mf}
+    exec(code, namespace)
+    assert capsys.readouterr().out.count("'rolling'") == 4
+    assert namespace["problem"].n == 24
+
+
+def test_the_table_of_systems_is_complete():
+    text = (ROOT / "docs/models.md").read_text().split("## Ready systems")[1]
+    assert all(f"`{name}`" in text for name in mf.systems.available())
 
 
 def test_the_table_of_statuses_is_complete():

@@ -13,7 +13,13 @@ from mcpframe.multibody.operators import DenseOperators
 EXACT = 1e-11
 """Rounding in sums over a dozen links with entries below a hundred."""
 
-PLAIN = {"friction_directions": 4, "contact_bias": False, "position_level": False, "baumgarte": 0.0}
+PLAIN = {
+    "friction_directions": 4,
+    "contact_bias": False,
+    "closure_bias": True,
+    "position_level": False,
+    "baumgarte": 0.0,
+}
 
 
 def terms_of(step, **options):

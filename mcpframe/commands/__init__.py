@@ -1,0 +1,1 @@
+"""The commands of the command line, one file each; `mcpframe.cli` puts them together."""

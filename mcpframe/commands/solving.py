@@ -1,0 +1,185 @@
+"""``mcpframe solve``: problems of a file in, certified answers out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+import mcpframe as mf
+from mcpframe.commands.terminal import check_out_file, console, read_pairs
+from mcpframe.config import load_solver
+from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.friction import FrictionProblem
+from mcpframe.io.detect import open_records
+from mcpframe.io.npz import read_fields, save_solution
+from mcpframe.io.records import Record
+from mcpframe.plugin import AbstractSolver
+from mcpframe.solution import Solution
+
+SOLVE_EPILOG = """
+Examples:
+
+    mcpframe solve problem.npz
+
+    mcpframe solve problem.npz --solver lemke --option max_pivots=500 --out solution.npz
+
+    mcpframe solve problem.npz --config solver.toml --z0 solution.npz
+
+    mcpframe solve corpus.h5 --index 3 --log
+
+Make a file with mcpframe formulate, with mcpframe.save_problem("problem.npz", mcpframe.MixedLCP(M, q, lower,
+upper)), or with numpy alone: an .npz file with the arrays M, q, lower and upper.
+"""
+
+File = Annotated[Path, typer.Argument(help="One problem (.npz), a corpus (.h5), or an FCLIB file (.hdf5).")]
+Solver = Annotated[str, typer.Option(help="Solver by name; see mcpframe list.")]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the solver; repeatable."),
+]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", help="TOML file with a [solver] table, instead of --solver.")
+]
+Tolerance = Annotated[float, typer.Option(help="Certified: natural residual <= tol * (1 + max |q|).")]
+Seconds = Annotated[float, typer.Option(help="Seconds per problem.")]
+StartFile = Annotated[
+    Path | None, typer.Option(help="Start from z or z0 of this .npz file, such as an earlier --out.")
+]
+Index = Annotated[int | None, typer.Option(help="Solve only this problem of a corpus, counted from 0.")]
+Directions = Annotated[
+    int,
+    typer.Option(
+        "--n-f", min=0, help="Make friction cones polyhedral with so many directions; 0: leave them."
+    ),
+]
+OutFile = Annotated[
+    Path | None, typer.Option(help="Write the solution to this .npz file; for several problems, a folder.")
+]
+Log = Annotated[bool, typer.Option("--log", help="Print the solver's iterations.")]
+
+
+def solve(
+    file: File,
+    solver: Solver = "auto",
+    option: Options = None,
+    config: ConfigFile = None,
+    tol: Tolerance = 1e-9,
+    time_limit: Seconds = math.inf,
+    z0: StartFile = None,
+    index: Index = None,
+    n_f: Directions = 0,
+    out: OutFile = None,
+    log: Log = False,
+) -> int:
+    """Solve the problems of a file and certify the answers.
+
+    Exit status: 0 when every answer is certified, 1 when one is not, 2 on misuse.
+    """
+    chosen = _chosen_solver(solver, option, config)
+    start = None if z0 is None else _start_point(z0)
+    with open_records(file) as records:
+        picked = _picked(records, index, file)
+        single = len(picked) == 1
+        _prepare_out(out, single)
+        rows = []
+        for record in picked if single else _tracked(picked):
+            problem = _with_directions(record.problem, n_f)
+            begin = record.z0 if start is None and not n_f else start
+            solution = mf.solve(problem, chosen, z0=begin, tol=tol, time_limit=time_limit)
+            rows.append((record, problem, solution))
+            if out is not None:
+                save_solution(out if single else out / f"{len(rows) - 1:06d}.npz", solution)
+            if log:
+                print(solution.log() or f"{chosen.name} keeps no log")
+    _print_one(*rows[0], tol) if single else _print_many(rows)
+    return 0 if all(solution.ok for _, _, solution in rows) else 1
+
+
+def _with_directions(problem: Any, n_f: int) -> Any:
+    """Return the mixed LCP of a friction problem with n_f directions per contact, where that is asked for."""
+    if n_f == 0:
+        return problem
+    if not isinstance(problem, FrictionProblem):
+        raise OptionError(f"--n-f {n_f}: only friction problems have cones, not {problem!r}")
+    return problem.to_mixed_lcp(n_f)
+
+
+def _chosen_solver(name: str, words: Sequence[str] | None, config: Path | None) -> AbstractSolver:
+    if config is None:
+        return mf.solver(name, **read_pairs("--option", words))
+    if words or name != "auto":
+        raise OptionError("--config names the solver and its options: leave out --solver and --option")
+    return load_solver(config)
+
+
+def _start_point(path: Path) -> Any:
+    fields = read_fields(path)
+    for name in ("z", "z0"):
+        if name in fields:
+            return fields[name]
+    raise FileFormatError(f"{path}: has neither z nor z0 (there: {', '.join(fields)})")
+
+
+def _picked(records: Sequence[Record], index: int | None, file: Path) -> Sequence[Record]:
+    if not len(records):
+        raise FileFormatError(f"{file}: holds no problem")
+    if index is None:
+        return records
+    if not 0 <= index < len(records):
+        raise OptionError(f"--index {index}: {file} holds problems 0 to {len(records) - 1}")
+    return [records[index]]
+
+
+def _prepare_out(out: Path | None, single: bool) -> None:
+    """Make the folder of several answers, or check the file of a single one."""
+    if out is not None and not single:
+        out.mkdir(parents=True, exist_ok=True)
+    else:
+        check_out_file(out)
+
+
+def _tracked(records: Sequence[Record]) -> Iterable[Record]:
+    return track(records, "solving", console=Console(stderr=True), transient=True)
+
+
+def _state(solution: Solution) -> Text:
+    return Text(solution.status.name, style="green" if solution.ok else "red")
+
+
+def _print_one(record: Record, problem: Any, solution: Solution, tol: float) -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_row("problem", Text(f"{record.name} {problem!r}".strip()))
+    table.add_row("status", _state(solution))
+    table.add_row("residual", f"{solution.residual:.3g}  (certified up to {tol * problem.scale:.3g})")
+    if solution.relaxed_residual is not None:
+        table.add_row("before polish", f"{solution.relaxed_residual:.3g}")
+    table.add_row("solver", Text(f"{solution.solver}, answered by {solution.method}"))
+    table.add_row("iterations", str(solution.iterations))
+    table.add_row("time", f"{solution.seconds:.3g} s")
+    if solution.message or not solution.ok:
+        table.add_row("note", Text(f"{solution.message}. {solution.status.remedy}".removeprefix(". ")))
+    console().print(table)
+
+
+def _print_many(rows: Sequence[tuple[Record, Any, Solution]]) -> None:
+    table = Table("#", "name", "n", "status", "residual", "method", "iterations", "seconds")
+    for number, (record, problem, solution) in enumerate(rows):
+        figures = (
+            f"{solution.residual:.2e}",
+            solution.method,
+            str(solution.iterations),
+            f"{solution.seconds:.2e}",
+        )
+        table.add_row(str(number), Text(record.name), str(problem.n), _state(solution), *figures)
+    out = console()
+    out.print(table)
+    certified = sum(solution.ok for _, _, solution in rows)
+    out.print(f"{certified} of {len(rows)} certified")

@@ -1,0 +1,42 @@
+"""What the commands share: how words of the command line are read and where output goes."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from mcpframe.exceptions import OptionError
+
+WIDE = 160
+"""Columns where the output is no terminal, so that lines stay whole for grep."""
+
+
+def console() -> Console:
+    """Return where tables are printed."""
+    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+
+
+def read_pairs(flag: str, words: Sequence[str] | None) -> dict[str, Any]:
+    """Return the KEY=VALUE words of a repeatable flag; values are read as in TOML, or as plain text."""
+    return dict(_pair(flag, word) for word in words or ())
+
+
+def _pair(flag: str, word: str) -> tuple[str, Any]:
+    key, equals, text = word.partition("=")
+    if not equals:
+        raise OptionError(f"{flag} {word}: write it as KEY=VALUE")
+    try:
+        return key.strip(), tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return key.strip(), text.strip()
+
+
+def check_out_file(out: Path | None) -> None:
+    """Refuse a bad --out before the work is done, not after."""
+    if out is not None and (out.is_dir() or not out.absolute().parent.is_dir()):
+        raise OptionError(f"--out {out}: must be a file in a folder that exists")
