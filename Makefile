@@ -5,13 +5,15 @@ EXTRAS ?= dev
 JOBS   ?= 2
 SUITE  ?=
 N      ?= 100000
+OPTIONS ?=
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 # One thread per linear algebra call: the matrices are small, and timings stay comparable.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install test lint demo bench suite fuzz clean
+STUDIES := solvers dynamics formulations growth first-use
+.PHONY: help install test lint demo bench $(STUDIES:%=bench-%) suite fuzz clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,8 +40,12 @@ lint: $(STAMP)  ## check style and types: ruff, mypy (strict)
 demo: $(STAMP)  ## compare the solvers on generated contact problems; table and plot in out/
 	$(BIN)/python examples/demo.py
 
-bench: $(STAMP)  ## time every solver, and the peers that are installed, on the same problems
-	$(BIN)/python examples/benchmarks/solvers.py
+bench:  ## time everything beside the peers that are installed (alone: bench-STUDY; OPTIONS=--quick)
+	@for study in $(STUDIES); do $(MAKE) --no-print-directory bench-$$study || exit; done
+
+# Studies: solvers, dynamics, formulations, growth, first-use.
+$(STUDIES:%=bench-%): bench-%: $(STAMP)
+	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
 
 suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE=DIR
 	@test -n "$(SUITE)" || { echo "say which: make suite SUITE=DIR" >&2; exit 2; }

@@ -133,14 +133,39 @@ def group_block(IR, XR, i, j):
             put(XR, M + (z_j + c) * n_z + z_i + d, total)
 
 
+@inline
+def friction_block(IR, XR, i, j):
+    """As `group_block` where both have three forms, as every contact with friction: L in registers."""
+    n_forms, n_z, M = IR[N_FORMS], IR[N_Z], IR[M_AT]
+    a, b = IR[GROUPS] + i * GROUP_ROW, IR[GROUPS] + j * GROUP_ROW
+    z_i, m_i, z_j, m_j = get(IR, a + 2), get(IR, a + 3), get(IR, b + 2), get(IR, b + 3)
+    C_i, C_j = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS), IR[DIRECTIONS] + get(IR, b + G_DIRECTIONS)
+    o = IR[FORM_LAMBDA] + get(IR, a) * n_forms + get(IR, b)
+    L_0 = get(XR, o), get(XR, o + 1), get(XR, o + 2)
+    L_1 = get(XR, o + n_forms), get(XR, o + n_forms + 1), get(XR, o + n_forms + 2)
+    L_2 = get(XR, o + 2 * n_forms), get(XR, o + 2 * n_forms + 1), get(XR, o + 2 * n_forms + 2)
+    for c in range(m_j):
+        x, y, z = get(XR, C_j + c), get(XR, C_j + m_j + c), get(XR, C_j + 2 * m_j + c)
+        t_0 = L_0[0] * x + L_0[1] * y + L_0[2] * z
+        t_1 = L_1[0] * x + L_1[1] * y + L_1[2] * z
+        t_2 = L_2[0] * x + L_2[1] * y + L_2[2] * z
+        for d in range(m_i):
+            total = get(XR, C_i + d) * t_0 + get(XR, C_i + m_i + d) * t_1 + get(XR, C_i + 2 * m_i + d) * t_2
+            put(XR, M + (z_i + d) * n_z + z_j + c, total)
+            put(XR, M + (z_j + c) * n_z + z_i + d, total)
+
+
 @callee
 def group_rows(IR, XR, records, gap_share):
     """Write the blocks of M between all groups, and their rows of q: C* (velocity + gap_share gap)."""
     velocity, q = IR[FORM_VELOCITY], IR[M_AT] + IR[N_Z] * IR[N_Z]
     for i in range(IR[N_GROUPS]):
-        for j in range(i + 1):
-            group_block(IR, XR, i, j)
         a = IR[GROUPS] + i * GROUP_ROW
+        for j in range(i + 1):
+            if get(IR, a + G_FORMS) == 3 and get(IR, IR[GROUPS] + j * GROUP_ROW + G_FORMS) == 3:
+                friction_block(IR, XR, i, j)
+            else:
+                group_block(IR, XR, i, j)
         first, unknown, count = get(IR, a), get(IR, a + G_UNKNOWN), get(IR, a + G_UNKNOWNS)
         C = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS)
         for c in range(count):

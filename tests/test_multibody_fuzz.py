@@ -6,9 +6,9 @@ from states import EXACT, assert_close
 from test_closures import NODE_KINDS, closed_case, error_of, rate_by_differences, velocity_of
 from trees import KINDS, random_link, random_motion, random_nodes, random_tree
 
-from mcpframe.multibody import Model, Node
+from mcpframe.multibody import Link, Model, Node
 from mcpframe.multibody.operators import DenseOperators
-from mcpframe.spatial.transforms import phi, quaternion_product, rotation_from_quaternion
+from mcpframe.spatial.transforms import Pose, phi, quaternion_product, rotation_from_quaternion
 
 CLOSURE_DIFFERENCE = 1e-8
 """Relative error of central differences 1e-5 s apart: 1e-10 of truncation, 1e-16 / 1e-5 of rounding."""
@@ -16,6 +16,8 @@ STEP = 2e-4
 DIFFERENCE = 1e-8
 """Relative error of derivatives from four points STEP apart: STEP⁴ of truncation, 1e-16 / STEP of rounding,
 times the large higher derivatives of light links."""
+SMALL = 1e-9
+"""Relative, where links lie a hundred times their size apart: 1e-16 times condition numbers up to 1e7."""
 DT, STEPS = 5e-4, 200
 DRIFT = 1e-10
 """Relative drift after 0.1 s of a fourth-order method: DT⁴ times the fifth power of some 10 rad/s."""
@@ -135,6 +137,39 @@ def test_energy_grows_by_the_power_of_all_forces(family, seed):
     scale = state.kinetic_energy() + abs(state.potential_energy())
     rate = (8.0 * (energy(STEP) - energy(-STEP)) - (energy(2 * STEP) - energy(-2 * STEP))) / (12.0 * STEP)
     assert rate == pytest.approx(power, abs=DIFFERENCE * (1.0 + scale + np.abs(theta_ddot).max(initial=0.0)))
+
+
+# Sizes
+
+
+def shrunk(model, size):
+    """The same tree with links that are smaller; rails and free links still go a metre."""
+    links = [
+        Link(
+            link.name,
+            link.parent,
+            link.hinge,
+            Pose(size * link.pose.position, link.pose.rotation),
+            mass=link.mass,
+            com=size * link.com,
+            inertia=size**2 * link.inertia,
+        )
+        for link in model.links
+    ]
+    return Model(links, gravity=model.gravity)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_links_of_a_centimetre_on_rails_of_a_metre_keep_their_digits(seed):
+    """Articulated inertias lose what is common to all links on a rail, and with it some digits."""
+    rng = np.random.default_rng(seed)
+    model = shrunk(random_tree(rng, 40), 0.015)
+    theta, theta_dot = random_motion(rng, model)
+    state, operators = model.state(theta, theta_dot), DenseOperators(model, theta, theta_dot)
+    x, nodes = rng.standard_normal(model.n_dofs), random_nodes(rng, model, 5)
+    for inverse in (state, operators):
+        assert_close(operators.mass_matrix() @ inverse.solve_mass(x), x, SMALL)
+    assert_close(state.compliance(nodes), operators.compliance(nodes), SMALL)
 
 
 # Loops

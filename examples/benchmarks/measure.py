@@ -131,11 +131,11 @@ def _cell(
     )
 
 
-def header() -> dict[str, str]:
-    """Return what the figures depend on: machine, commit, versions."""
+def header(peers: Sequence[str] = ("drake",)) -> dict[str, str]:
+    """Return what the figures depend on: machine, commit, versions, also of peers."""
     facts = {"machine": f"{_cpu()}, {platform.system()} {platform.machine()}", "commit": _commit()}
     facts["python"] = platform.python_version()
-    for package in ("mcpframe", "numpy", "scipy", "numba", "casadi", "cvxpy", "drake"):
+    for package in ("mcpframe", "numpy", "scipy", "numba", "casadi", "cvxpy", *peers):
         try:
             facts[package] = version(package)
         except PackageNotFoundError:

@@ -48,7 +48,7 @@ def warm_table(cells: Cells) -> Table:
         warm = [cells.get(solver, family, n, mode) for mode in ("same", "neighbour", "shaken")]
         if cold is None or not any(warm):
             return ""
-        return " | ".join(_judged(w.median / cold.median, WARMER) if w else "-" for w in warm)
+        return " | ".join(judged(w.median / cold.median, WARMER) if w else "-" for w in warm)
 
     return _by_family(
         "warm time / cold time: same problem | next time step | every contact shaken", cells, entry
@@ -63,7 +63,7 @@ def ratio_table(cells: Cells, peer: str) -> Table:
         if theirs is None or ours is None or solver == peer:
             return ""
         own, wall = ours.median / theirs.median, ours.wall_median / theirs.wall_median
-        return f"{_judged(own, 1 / FASTER, inverse=True)} | {1 / wall:.2f}"
+        return f"{judged(own, 1 / FASTER, inverse=True)} | {1 / wall:.2f}"
 
     return _by_family(f"{peer} / solver, cold: own time | wall time from Python", cells, entry)
 
@@ -102,6 +102,7 @@ def _cold_entry(cell: Cell | None) -> str:
     return f"{times} [{colour}]{cell.solved}/{cell.tried}[/{colour}]{lies}"
 
 
-def _judged(ratio: float, limit: float, *, inverse: bool = False) -> str:
+def judged(ratio: float, limit: float, *, inverse: bool = False) -> str:
+    """Return a ratio, or its inverse, in the colour that says whether it keeps within a limit."""
     colour = "green" if ratio <= limit else "yellow"
     return f"[{colour}]{1 / ratio if inverse else ratio:.2f}[/{colour}]"

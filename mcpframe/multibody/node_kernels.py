@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
-from mcpframe.multibody.compliance_kernels import between
 from mcpframe.multibody.records import (
     B_BIAS,
     B_POSITION,
@@ -26,7 +25,18 @@ from mcpframe.multibody.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.multibody.row_records import N_NODES, N_ROWS, NODE_BODY, NODES, RESULT, ROW_BODY, WRENCHES
+from mcpframe.multibody.row_records import (
+    LAMBDA,
+    N_LANES,
+    N_NODES,
+    N_ROWS,
+    NODE_BODY,
+    NODES,
+    RESULT,
+    ROW_BODY,
+    ROW_LANE,
+    WRENCHES,
+)
 from mcpframe.spatial.algebra import combine, cross, identity, load_matrix, load_pair, store_pair
 from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
 
@@ -58,14 +68,21 @@ def rows_of_nodes(I, X, IR, XR):
 
 @callee
 def compliance_of_nodes(IR, XR):
-    """Write the symmetric Lambda [6 n_c, 6 n_c] to RESULT."""
-    n = 6 * IR[N_NODES]
-    out = IR[RESULT]
-    for i in range(n):
-        for j in range(i + 1):
-            value = between(IR, XR, i, j)
-            put(XR, out + i * n + j, value)
-            put(XR, out + j * n + i, value)
+    """Write the symmetric Lambda [6 n_c, 6 n_c] to RESULT; the six lanes of a node are neighbours."""
+    n, n_lanes, row_lane = 6 * IR[N_NODES], IR[N_LANES], IR[ROW_LANE]
+    for i in range(0, n, 6):
+        a = get(IR, row_lane + i)
+        for j in range(0, i + 1, 6):
+            b = get(IR, row_lane + j)
+            block = IR[LAMBDA] + max(a, b) * n_lanes + min(a, b)
+            below, above = IR[RESULT] + i * n + j, IR[RESULT] + j * n + i
+            if a < b:
+                below, above = above, below
+            for r in range(6):
+                for c in range(6):
+                    value = get(XR, block + r * n_lanes + c)
+                    put(XR, below + r * n + c, value)
+                    put(XR, above + c * n + r, value)
 
 
 @callee

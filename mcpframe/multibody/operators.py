@@ -168,7 +168,8 @@ class DenseOperators:
             G[k] = self._divided(k, D[k], H_star.T @ P[k]).T
             p, step = self.tree.parents[k], self._phi_steps[k]
             if p >= 0:
-                P[p] = P[p] + step @ (P[k] - G[k] @ D[k] @ G[k].T) @ step.T
+                P_plus = step @ (P[k] - G[k] @ D[k] @ G[k].T) @ step.T
+                P[p] = P[p] + (P_plus + P_plus.T) / 2.0  # rounding must not grow into an asymmetric part
         return P, D, G
 
     def _divided(self, k: int, D: Array, x: Array) -> NDArray[Any]:
