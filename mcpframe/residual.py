@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.jit import Indices, Matrix, Vector, VectorOut, inline, inline_reduction, kernel
+from mcpframe.jit import Indices, Matrix, Vector, VectorOut, inline, inline_reduction, kernel, span
 
 Array = NDArray[np.float64]
 
@@ -28,9 +28,9 @@ def dot(x: Any, y: Any) -> Any:
 
 @inline_reduction
 def row_dot(A: Any, i: int, x: Any, first: int, last: int) -> Any:
-    """Return sum of A[i, j] x[j] over first <= j < last; no view is made, for those count references."""
+    """Return sum of A[i, j] x[j] over first <= j < last; 0 <= first <= last."""
     total = 0.0
-    for j in range(first, last):
+    for j in span(first, last):
         total += A[i, j] * x[j]
     return total
 

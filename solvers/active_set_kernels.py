@@ -12,7 +12,7 @@ import numpy as np
 
 from mcpframe.jit import callee, inline
 from mcpframe.residual import natural_entry, row_dot
-from mcpframe.solvers.dense_kernels import lu_factor, lu_solve
+from mcpframe.solvers.dense_kernels import largest_size, lu_factor, lu_solve
 from mcpframe.solvers.tableau_kernels import AT_LOWER, AT_UPPER, BASIC
 
 FINE = 1e-12
@@ -118,9 +118,7 @@ def active_set(
     Args:
         work: workspace of `factor_basis`.
     """
-    size = 0.0
-    for i in range(q.shape[0]):
-        size = max(size, abs(q[i]))
+    size = largest_size(q, q.shape[0])
     first, before = 0, z.shape[0] + 1
     for step in range(limit):
         k = factor_basis(M, lower, upper, codes, z, work)

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpframe.jit import callee
+from mcpframe.jit import callee, inline, span
 from mcpframe.residual import row_dot
 
 SINGULAR = 1e-15
 """A pivot below this share of the largest entry makes a matrix singular."""
+
+
+@inline
+def largest_size(x: Any, n: int) -> float:
+    """Return max |x_i| of the first n entries, 0 where there are none."""
+    size = 0.0
+    for i in range(n):
+        size = max(size, abs(x[i]))
+    return size
 
 
 @callee
@@ -41,14 +50,14 @@ def lu_factor(A: Any, order: Any, k: int) -> bool:
             f, g = A[i, c] * inverse, A[i + 1, c] * inverse
             A[i, c], A[i + 1, c] = f, g
             if f != 0.0 or g != 0.0:
-                for j in range(c + 1, k):
+                for j in span(c + 1, k):
                     A[i, j] -= f * A[c, j]
                     A[i + 1, j] -= g * A[c, j]
             i += 2
         if i < k:
             f = A[i, c] * inverse
             A[i, c] = f
-            for j in range(c + 1, k):
+            for j in span(c + 1, k):
                 A[i, j] -= f * A[c, j]
     return True
 

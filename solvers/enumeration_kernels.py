@@ -17,6 +17,7 @@ from numba import types
 
 from mcpframe.jit import CodesOut, Indices, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, inline, kernel
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.solvers.dense_kernels import largest_size
 
 EMPTY, POINT, FACE = 0, 1, 2
 
@@ -137,9 +138,7 @@ def substitute(A: Any, m: Any, order: Any, column: Any, B: Any, x: Any) -> Any:
 def passes(S: Any, s: Any, lower: Any, upper: Any, codes: Any, x: Any) -> Any:
     """Return whether no bound and no sign of w is clearly violated."""
     n = s.shape[0]
-    largest = 0.0
-    for i in range(n):
-        largest = max(largest, abs(x[i]))
+    largest = largest_size(x, n)
     for i in range(n):
         if codes[i] == BASIC:
             if x[i] < lower[i] - SCREEN * largest or x[i] > upper[i] + SCREEN * largest:

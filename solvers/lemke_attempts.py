@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from mcpframe.jit import (
     MatrixStack,
     Vector,
     VectorOut,
+    address,
+    by_address,
     callee,
     inline,
     kernel,
@@ -32,6 +35,7 @@ from mcpframe.solvers.active_set_kernels import (
     residual_of,
     rest_point,
 )
+from mcpframe.solvers.dense_kernels import largest_size
 from mcpframe.solvers.lemke_kernels import (
     ENDED,
     LARGEST_PIVOT,
@@ -42,7 +46,6 @@ from mcpframe.solvers.lemke_kernels import (
     cover,
     enter_basis,
     follow,
-    largest_size,
     set_range,
 )
 from mcpframe.solvers.tableau_kernels import (
@@ -82,6 +85,13 @@ N_REPAIRS = 2
 """How often a path's end that does not hold is refactorised and followed further."""
 
 
+@inline
+def copy_into(x: Any, y: Any) -> None:
+    """Write y into x."""
+    for i in range(x.shape[0]):
+        x[i] = y[i]
+
+
 @callee
 def set_factors(M: Any, V: Any, scaled: bool) -> None:
     """Write positive row and column factors: ones, or powers of two that equilibrate M."""
@@ -108,7 +118,7 @@ def root(size: float) -> Any:
     """Return the power of two next to 1 / sqrt(size), 1 where size is zero or out of range."""
     if not (1e-280 < size < 1e280):
         return 1.0
-    return 2.0 ** np.round(-0.5 * np.log2(size))
+    return 2.0 ** np.rint(-0.5 * np.log2(size))
 
 
 @inline
@@ -230,9 +240,7 @@ def sharpen(
     """Return the residual of z, after replacing z by the point of its basis where that is better."""
     clip_into(lower, upper, z)
     residual = residual_of(M, q, lower, upper, z, w)
-    size = 0.0
-    for i in range(q.shape[0]):
-        size = max(size, abs(R[W_BASE, i]))
+    size = largest_size(R[W_BASE], q.shape[0])
     if residual <= FINE * size:
         return residual
     work = T, R[STEP_0:], K[0], K[1]
@@ -243,7 +251,7 @@ def sharpen(
         clip_into(lower, upper, z_new)
         sharper = residual_of(M, q, lower, upper, z_new, w)
         if sharper < residual:
-            z[:] = z_new
+            copy_into(z, z_new)
             return sharper
     return residual
 
@@ -252,8 +260,8 @@ def sharpen(
 def keep_if_better(residual: float, best: float, z: Any, z_new: Any, codes: Any, codes_new: Any) -> float:
     """Take over a point and its codes when its residual is smaller; return the smaller residual."""
     if residual < best:
-        z[:] = z_new
-        codes[:] = codes_new
+        copy_into(z, z_new)
+        copy_into(codes, codes_new)
         return residual
     return best
 
@@ -281,20 +289,20 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
     best, total, first = np.inf, 0, SINGULAR
     for i in range(n):
         z[i] = rest_point(lower[i], upper[i], AT_LOWER)
-    codes_new[:] = codes[0]
+    copy_into(codes_new, codes[0])
     first_plan = 0
     if warm:
         work = T, R[STEP_0:], K[0], K[1]
         residual, total, wrong = active_set(M, q, lower, upper, codes_new, z_new, w, work, ACTIVE_SET_STEPS)
         if residual <= goal:
             return keep_if_better(residual, best, z, z_new, codes[0], codes_new), ENDED, total
-        codes_new[:] = codes[0]
+        copy_into(codes_new, codes[0])
         first_plan = -1 if wrong <= NEAR + n // 16 else 0
     for k in range(first_plan, attempts):
         from_basis, scaled = k < 0, k % 2 == 1 and k > 0
         # The largest pivot is faster and more accurate; what the lexicographic rule adds is the proof.
         rule = LARGEST_PIVOT if k % 3 == 0 and attempts > 1 else LEXICOGRAPHIC
-        limit = max_pivots if max_pivots > 0 else (10 * n + 100) * 2 ** min(max(k, 0), 30)
+        limit = max_pivots if max_pivots > 0 else (10 * n + 100) << min(max(k, 0), 30)
         ended = ENDED
         for _ in range(1 + N_REPAIRS):
             plan = from_basis, scaled, rule, max(k, 0) // 2, limit
@@ -314,16 +322,25 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
     return best, first, total
 
 
+call_solve_dense = by_address(solve_dense)
+
+
 @kernel(
-    MatrixStack, Matrix, Matrix, Matrix,
+    types.intp, MatrixStack, Matrix, Matrix, Matrix,
     CodeStack, Flags, Vector, types.int64, types.int64,
     MatrixOut, MatrixOut, MatrixOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
 )  # fmt: skip
-def solve_stack(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, ray, ends, T, V, K, R, stop):  # type: ignore[no-untyped-def]
-    """Solve problems of one size, one after the other; ends[i] = (residual, how it ended, pivots)."""
+def solve_problems(  # type: ignore[no-untyped-def]
+    solve, M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, ray, ends, T, V, K, R, stop
+):
+    """Solve problems of one size by the code at `solve`; ends[i] = (residual, how it ended, pivots)."""
     for i in range(q.shape[0]):
-        residual, ended, pivots = solve_dense(
+        one = (
             M[i], q[i], lower[i], upper[i], codes[i], warm[i], tol[i], max_pivots, attempts,
             z[i], ray[i], T, V, K, R, stop,
         )  # fmt: skip
-        ends[i, 0], ends[i, 1], ends[i, 2] = residual, ended, pivots
+        ends[i, 0], ends[i, 1], ends[i, 2] = call_solve_dense(solve, one)
+
+
+solve_stack = partial(solve_problems, address(solve_dense))
+"""Solve problems of one size, one after the other: the arguments of `solve_problems` but the first."""

@@ -191,15 +191,6 @@ def lex_negative(T: Any, V: Any, K: Any, r: int, m: int, n_r: int) -> Any:
 
 
 @inline_extremum
-def largest_size(x: Any, n: int) -> float:
-    """Return max |x_i| of the first n entries."""
-    size = 0.0
-    for i in range(n):
-        size = max(size, abs(x[i]))
-    return size
-
-
-@inline_extremum
 def largest_rate(V: Any, n_r: int) -> float:
     """Return max |RATE_i|."""
     size = 0.0

@@ -11,6 +11,7 @@ the block is left as it is until the others have moved.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from numba import types
@@ -23,12 +24,13 @@ from mcpframe.jit import (
     MatrixOut,
     Vector,
     VectorOut,
+    address,
     callee,
     inline,
     kernel,
 )
 from mcpframe.residual import dot
-from mcpframe.solvers.lemke_attempts import solve_dense
+from mcpframe.solvers.lemke_attempts import call_solve_dense, solve_dense
 
 BLOCK_ACCURACY = 1e-10
 """Residual of a block problem, relative to the terms of its q, at which it counts as solved."""
@@ -76,14 +78,15 @@ def solve_block(
 
     Args:
         codes: row 0 the block's last basis, replaced by the new one [2, m].
-        work: workspaces T, V, K, R and the flag of `solve_dense`.
+        work: the address of `solve_dense`, its workspaces T, V, K, R and its flag.
     """
-    T, V, K, R, stop = work
+    solve, T, V, K, R, stop = work
     size = pose_block(rows, A, lower, upper, z, Y)
     tol = BLOCK_ACCURACY * size
     x, ray = Y[POINT], Y[RAY]
-    residual, _, _ = solve_dense(
-        A, Y[Q], Y[LOWER], Y[UPPER], codes, True, tol, 0, BLOCK_ATTEMPTS, x, ray, T, V, K, R, stop
+    problem = A, Y[Q], Y[LOWER], Y[UPPER]
+    residual, _, _ = call_solve_dense(
+        solve, (*problem, codes, True, tol, 0, BLOCK_ATTEMPTS, x, ray, T, V, K, R, stop)
     )
     if residual <= tol:
         for r in range(rows.shape[0]):
@@ -105,17 +108,18 @@ def residual_row(M: Any, q: Any, i: int, z: Any) -> Any:
 
 
 @kernel(
-    Matrix, Vector, Indices, Indices, Vector, Vector, Vector, Vector, types.float64, types.int64,
+    types.intp, Matrix, Vector, Indices, Indices, Vector, Vector, Vector, Vector, types.float64, types.int64,
     Indices, IndexMatrix, Matrices, CodeTables, VectorOut,
     MatrixOut, MatrixOut, MatrixOut, IndexTable, MatrixOut, IndicesOut,
 )  # fmt: skip
-def sweep(  # type: ignore[no-untyped-def]
-    dense, data, indices, indptr, q, lower, upper, d, omega, count,
+def sweep_by(  # type: ignore[no-untyped-def]
+    solve, dense, data, indices, indptr, q, lower, upper, d, omega, count,
     order, members, A, codes, z, Y, T, V, K, R, stop,
 ):  # fmt: skip
     """Sweep `count` times over all rows and blocks, updating z in place.
 
     Args:
+        solve: the address of `solve_dense`.
         dense; data, indices, indptr: M, dense or in compressed rows; the other one empty.
         d: positive divisors of the single steps [n].
         order, members, A, codes: the blocks (see above); A [n_blocks, m, m], codes [n_blocks, 2, m].
@@ -131,6 +135,9 @@ def sweep(  # type: ignore[no-untyped-def]
                 rows = members[-1 - item]
                 for r in range(rows.shape[0]):
                     Y[W, r] = residual_row(M, q, rows[r], z) if rows[r] >= 0 else 0.0
-                solve_block(
-                    rows, A[-1 - item], omega, lower, upper, codes[-1 - item], z, Y, (T, V, K, R, stop)
-                )
+                work = solve, T, V, K, R, stop
+                solve_block(rows, A[-1 - item], omega, lower, upper, codes[-1 - item], z, Y, work)
+
+
+sweep = partial(sweep_by, address(solve_dense))
+"""Sweep `count` times over all rows and blocks: the arguments of `sweep_by` but the first."""

@@ -24,6 +24,7 @@ import numpy as np
 
 from mcpframe.jit import callee, inline
 from mcpframe.residual import dot
+from mcpframe.solvers.dense_kernels import largest_size
 
 # rows of V
 X, LOW, HIGH, SPAN, ROW, COLUMN, BASE, FROZEN, RATE, STEP, PIVOT_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
@@ -40,7 +41,7 @@ FREE_PIVOT = 1e-11
 """A pivot among the free rows below this share of the largest entry counts as zero: the block is singular."""
 
 
-@inline
+@callee
 def exchange(T: Any, V: Any, r: int, c: int, n_rows: int, n_columns: int) -> None:
     """Swap the basic variable of row r with the nonbasic one of column c: one rank-one update.
 
@@ -100,7 +101,7 @@ def row_into(T: Any, V: Any, r: int, m: int, n_columns: int) -> None:
             V[PIVOT_ROW, j] += f * V[W + k, j]
 
 
-@inline
+@callee
 def postpone_exchange(
     T: Any, V: Any, r: int, c: int, direction: int, m: int, n_rows: int, n_columns: int
 ) -> int:
@@ -130,8 +131,10 @@ def postpone_exchange(
 def settle(T: Any, V: Any, m: int, n_rows: int, n_columns: int) -> None:
     """Apply m <= BLOCK postponed updates, two rows at a time, so that each load of w serves both."""
     for k in range(m, BLOCK):
-        V[U + k, :n_rows] = 0.0
-        V[W + k, :n_columns] = 0.0
+        for i in range(n_rows):
+            V[U + k, i] = 0.0
+        for c in range(n_columns):
+            V[W + k, c] = 0.0
     u, w = V[U : U + BLOCK], V[W : W + BLOCK]
     for i in range(0, n_rows - 1, 2):
         a0, a1, a2, a3, a4, a5, a6, a7 = (
@@ -224,9 +227,7 @@ def shift(M: Any, q: Any, lower: Any, upper: Any, V: Any, w_base: Any) -> Any:
 @inline
 def magnitude(w_base: Any, n: int) -> Any:
     """Return a power of two near the largest |w| at the base point, 1 where all are zero."""
-    size = 0.0
-    for i in range(n):
-        size = max(size, abs(w_base[i]))
+    size = largest_size(w_base, n)
     if not (1e-280 < size < 1e280):
         return 1.0
     return 2.0 ** np.floor(np.log2(size))
@@ -264,7 +265,7 @@ def largest_entry(T: Any, rows_from: int, rows_to: int, columns_from: int, colum
     return best, r, c
 
 
-@inline
+@callee
 def swap_lines(T: Any, x: Any, K: Any, r: int, c: int, k: int, n_t: int) -> None:
     """Bring row r and column c to position k."""
     if r != k:
@@ -282,7 +283,7 @@ def swap_lines(T: Any, x: Any, K: Any, r: int, c: int, k: int, n_t: int) -> None
         K[PLACE, a], K[PLACE, b] = k, c
 
 
-@inline
+@callee
 def pivot_in(T: Any, V: Any, K: Any, r: int, c: int, n_t: int) -> None:
     """Bring the s of column c into the basis for the w of row r, which goes to zero."""
     x = V[X]

@@ -12,7 +12,7 @@ from mcpframe.multibody import entries
 
 
 class Watch:
-    """A kernel that notes how often its code asks for memory beyond one handle per array argument."""
+    """A kernel that notes how often its code asks for memory."""
 
     def __init__(self, kernel):
         self.kernel, self.calls, self.allocations = kernel, 0, 0
@@ -20,8 +20,7 @@ class Watch:
     def __call__(self, *arguments):
         before = runtime.memsys_get_stats_alloc()
         result = self.kernel(*arguments)
-        handles = sum(isinstance(argument, np.ndarray) for argument in arguments)
-        self.allocations += runtime.memsys_get_stats_alloc() - before - handles
+        self.allocations += runtime.memsys_get_stats_alloc() - before
         self.calls += 1
         return result
 
@@ -55,4 +54,4 @@ def test_allocations_of_compiled_code_are_counted():
     watch(np.ones(3))
     watch.allocations = 0
     watch(np.ones(3))
-    assert watch.allocations == 1
+    assert watch.allocations == 2  # the zeros, and a handle for the argument, which kernels do without

@@ -61,6 +61,7 @@ from mcpframe.multibody.row_records import (
     V_END,
     V_JUNCTION,
     V_OWN,
+    V_ROWS,
     V_START,
     VERTEX,
     VERTEX_AT,
@@ -82,7 +83,7 @@ from mcpframe.spatial.algebra import (
     times_phi_star,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, store, zero
+from mcpframe.spatial.lanes import get, load, put, store
 
 
 @inline
@@ -151,7 +152,9 @@ def row_lanes(IR):
     for j in range(count - 1, -1, -1):
         v = table + j * VERTEX_ROW
         start = get(IR, v + V_START)
-        put(IR, v + V_OWN, start + (get(IR, v + V_OWN) - start + 3) // 4 * 4)
+        taken = get(IR, v + V_OWN) - start
+        put(IR, v + V_ROWS, taken)
+        put(IR, v + V_OWN, start + (taken + 3) // 4 * 4)
         up = get(IR, v + V_ABOVE)
         if up >= 0:
             u = table + up * VERTEX_ROW + V_END
@@ -160,10 +163,12 @@ def row_lanes(IR):
 
 @callee
 def support_tree(I, IR):
-    """Plan the compressed support tree of the rows: vertices, lanes."""
-    marks(I, IR)
-    vertex_lanes(I, IR)
-    row_lanes(IR)
+    """Plan the compressed support tree of the rows, vertices and lanes; the plan is kept."""
+    if get(IR, PLANNED) == 0:
+        marks(I, IR)
+        vertex_lanes(I, IR)
+        row_lanes(IR)
+        put(IR, PLANNED, 1)
 
 
 @callee
@@ -301,12 +306,10 @@ def store_lanes(XR, o, stride, x):
     store(XR, o + 5 * stride, x[5])
 
 
-@inline
+@callee
 def fill_lanes(IR, XR):
-    """Put the rows' wrenches into their lanes; lanes without a row are zero."""
+    """Put the rows' wrenches into their lanes; lanes without a row stay zero, as they were made."""
     n_lanes, wrenches, lane_wrench, row_lane = IR[N_LANES], IR[WRENCHES], IR[LANE_WRENCH], IR[ROW_LANE]
-    for i in range(0, 6 * n_lanes, 4):
-        store(XR, lane_wrench + i, zero())
     for i in range(IR[N_ROWS]):
         lane = lane_wrench + get(IR, row_lane + i)
         for a in range(3):
@@ -355,7 +358,6 @@ def omega(IR, XR):
     Different trees do not couple: between them LAMBDA stays zero, as it was made.
     """
     n_lanes, table, wrench, reach, Lambda = IR[N_LANES], IR[VERTICES], IR[LANE_WRENCH], IR[REACH], IR[LAMBDA]
-    fill_lanes(IR, XR)
     reach_of_branches(IR, XR)
     root = 0
     for j in range(IR[N_VERTICES]):
@@ -372,19 +374,24 @@ def omega(IR, XR):
             store_lanes(XR, mine + b, n_lanes, times(XR, IR[UPSILON] + j * BLOCK, x))
         for b in range(root, own, 4):
             x = load_lanes(XR, mine + b, n_lanes)
-            for a in range(start, own):
+            for a in range(start, start + get(IR, v + V_ROWS)):
                 store(XR, Lambda + a * n_lanes + b, meet(XR, wrench, a, n_lanes, x))
 
 
 @callee
-def compliance_of_rows(I, X, IR, XR):
-    """Lambda between all rows, in lanes; needs the sweep's gains. The first call makes the plan."""
-    if get(IR, PLANNED) == 0:
-        support_tree(I, IR)
-        put(IR, PLANNED, 1)
+def compliance_of_lanes(I, X, IR, XR):
+    """Lambda between all lanes; needs the sweep's gains."""
     upsilon(I, X, IR, XR)
     edge_products(I, X, IR, XR)
     omega(IR, XR)
+
+
+@callee
+def compliance_of_rows(I, X, IR, XR):
+    """Lambda between all rows, in lanes; needs the sweep's gains."""
+    support_tree(I, IR)
+    fill_lanes(IR, XR)
+    compliance_of_lanes(I, X, IR, XR)
 
 
 @inline

@@ -10,7 +10,7 @@ from numba import types
 
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, kernel
 from mcpframe.multibody.articulated_kernels import free_accelerations, sweep
-from mcpframe.multibody.compliance_kernels import compliance_of_rows
+from mcpframe.multibody.compliance_kernels import compliance_of_lanes, support_tree
 from mcpframe.multibody.kinematics_kernels import kinematics, take_inputs
 from mcpframe.multibody.mass_kernels import (
     clear_push,
@@ -25,7 +25,7 @@ from mcpframe.multibody.node_kernels import (
     bias_of_nodes,
     compliance_of_nodes,
     jacobian_of_nodes,
-    rows_of_nodes,
+    lanes_of_nodes,
     velocities_of_nodes,
 )
 
@@ -61,8 +61,9 @@ def node_compliance(I, X, IR, XR, done):
         kinematics(I, X)
     if done < SWEPT:
         failed = sweep(I, X)
-    rows_of_nodes(I, X, IR, XR)
-    compliance_of_rows(I, X, IR, XR)
+    support_tree(I, IR)
+    lanes_of_nodes(I, X, IR, XR)
+    compliance_of_lanes(I, X, IR, XR)
     compliance_of_nodes(IR, XR)
     return failed
 

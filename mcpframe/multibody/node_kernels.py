@@ -19,7 +19,6 @@ from mcpframe.multibody.records import (
     GRAVITY,
     N_DOF,
     N_DOFS,
-    PAIR,
     PARENT,
     SECTION,
     TREE,
@@ -27,18 +26,16 @@ from mcpframe.multibody.records import (
 )
 from mcpframe.multibody.row_records import (
     LAMBDA,
+    LANE_WRENCH,
     N_LANES,
     N_NODES,
-    N_ROWS,
     NODE_BODY,
     NODES,
     RESULT,
-    ROW_BODY,
     ROW_LANE,
-    WRENCHES,
 )
-from mcpframe.spatial.algebra import combine, cross, identity, load_matrix, load_pair, store_pair
-from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
+from mcpframe.spatial.algebra import combine, cross, load_matrix, load_pair
+from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of
 
 
 @inline
@@ -49,21 +46,20 @@ def node_position(I, X, IR, XR, i):
 
 
 @callee
-def rows_of_nodes(I, X, IR, XR):
-    """Write the six rows of every node: moments (e, 0), then forces (x cross e, e)."""
-    e = identity()
-    put(IR, N_ROWS, 6 * IR[N_NODES])
+def lanes_of_nodes(I, X, IR, XR):
+    """Write the unit wrenches of every node into its lanes: moments (e, 0), then forces (x cross e, e)."""
+    n, lane_wrench = IR[N_LANES], IR[LANE_WRENCH]
     for i in range(IR[N_NODES]):
         x = node_position(I, X, IR, XR, i)
-        o = IR[WRENCHES] + 6 * i * PAIR
+        o = lane_wrench + get(IR, IR[ROW_LANE] + 6 * i)
         for j in range(6):
-            put(IR, IR[ROW_BODY] + 6 * i + j, get(IR, IR[NODE_BODY] + i))
-        store_pair(XR, o, (e[0], zero()))
-        store_pair(XR, o + PAIR, (e[1], zero()))
-        store_pair(XR, o + 2 * PAIR, (e[2], zero()))
-        store_pair(XR, o + 3 * PAIR, (cross(x, e[0]), e[0]))
-        store_pair(XR, o + 4 * PAIR, (cross(x, e[1]), e[1]))
-        store_pair(XR, o + 5 * PAIR, (cross(x, e[2]), e[2]))
+            put(XR, o + j * n + j, 1.0)
+        put(XR, o + n + 3, z_of(x))
+        put(XR, o + 2 * n + 3, -y_of(x))
+        put(XR, o + 4, -z_of(x))
+        put(XR, o + 2 * n + 4, x_of(x))
+        put(XR, o + 5, y_of(x))
+        put(XR, o + n + 5, -x_of(x))
 
 
 @callee

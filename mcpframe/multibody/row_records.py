@@ -15,8 +15,9 @@ ROW_HEAD = 24
 # MARK: what a body is to the support tree.
 OFF, PATH, VERTEX = range(3)
 
-# Row of VERTICES: its body, the vertex above, its own lanes [V_START, V_OWN), its subtree's [V_START, V_END).
-V_BODY, V_ABOVE, V_START, V_OWN, V_END, V_JUNCTION = range(6)
-VERTEX_ROW = 6
+# Row of VERTICES: its body, the vertex above, its own lanes [V_START, V_OWN), of which the first V_ROWS carry
+# rows, its subtree's [V_START, V_END).
+V_BODY, V_ABOVE, V_START, V_OWN, V_END, V_JUNCTION, V_ROWS = range(7)
+VERTEX_ROW = 7
 # V_JUNCTION: several branches part here; some vertex above is such.
 PARTS, BELOW_PART = 1, 2

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelError
@@ -28,6 +28,7 @@ from mcpframe.spatial.transforms import Pose
 
 Quantity = TypeVar("Quantity")
 
+NodeSpace: TypeAlias = tuple[NDArray[np.int64], Array, NDArray[np.int64] | None, Array]
 REMEMBERED = 32
 """How many lists of nodes, or kinds of steps, keep their workspaces in a state."""
 
@@ -169,15 +170,13 @@ class State:
 
         Each node's block is [angular; linear] in world axes at the node; the world does not give way.
         """
-        IR, XR, moving = self._space(nodes)
+        IR, XR, moving, Lambda = self._space(nodes)
         failed = entries.node_compliance(self.I, self.X, IR, XR, self._done)
         if failed:
             self._explain(failed)
         self._done = SWEPT
-        n, at = 6 * IR[row_records.N_NODES], IR[row_records.RESULT]
-        Lambda: Array = XR[at : at + n * n].reshape(n, n).copy()
         if moving is None:
-            return Lambda
+            return Lambda.copy()
         result = np.zeros((6 * len(nodes), 6 * len(nodes)))
         rows = (6 * moving[:, None] + np.arange(6)).ravel()
         result[np.ix_(rows, rows)] = Lambda
@@ -373,7 +372,7 @@ class State:
 
     def _at_nodes(self, nodes: Sequence[Node | str], which: int, size: int) -> Array:
         """Return what a kernel says about every node [n_c, size]; zero for nodes on the world."""
-        IR, XR, moving = self._space(nodes)
+        IR, XR, moving, _ = self._space(nodes)
         self._place()
         entries.node_kinematics(self.I, self.X, IR, XR, which)
         n, at = IR[row_records.N_NODES], IR[row_records.RESULT]
@@ -384,25 +383,27 @@ class State:
         result[moving] = found
         return result
 
-    def _space(self, nodes: Sequence[Node | str]) -> tuple[Any, Array, Any]:
+    def _space(self, nodes: Sequence[Node | str]) -> NodeSpace:
         """Return the workspace of a list of nodes, kept for the next call."""
         if isinstance(nodes, (str, Node)):
             raise ModelError(f"nodes: {nodes!r} is one node; give a list of them")
         key = tuple(nodes)
-        space: tuple[Any, Array, Any] | None = self.workspaces.get(key)
+        space: NodeSpace | None = self.workspaces.get(key)
         if space is None:
             space = self._new_space(key)
             self.keep_workspace(key, space)
         return space
 
-    def _new_space(self, nodes: tuple[Node | str, ...]) -> tuple[Any, Array, Any]:
-        """Return the workspace of those nodes that move, and which they are; None for all."""
+    def _new_space(self, nodes: tuple[Node | str, ...]) -> NodeSpace:
+        """Return the workspace of the nodes that move, which those are (None: all), and a view of Lambda."""
         places = [self.model.resolve(node, self.tree) for node in nodes]
         moving = [i for i, (link, _, _) in enumerate(places) if link >= 0]
         links = np.array([places[i][0] for i in moving], dtype=np.int64)
         positions = np.array([places[i][1] for i in moving]).reshape(-1, 3)
-        space = node_space(self.skeleton, self._tau.size, links, positions)
-        return *space, None if len(moving) == len(nodes) else np.array(moving, dtype=np.int64)
+        IR, XR = node_space(self.skeleton, self._tau.size, links, positions)
+        n, at = 6 * len(moving), IR[row_records.RESULT]
+        which = None if len(moving) == len(nodes) else np.array(moving, dtype=np.int64)
+        return IR, XR, which, XR[at : at + n * n].reshape(n, n)
 
 
 def _vector(table: Array, at: int) -> Array:
