@@ -10,9 +10,10 @@ import matplotlib as mpl
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-from benchmarks.palette import ALL, NONE, SOME, style
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
+
+from mcpframe.palette import ALL, NONE, SOME, style
 
 if TYPE_CHECKING:
     from demo import Row

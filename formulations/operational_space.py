@@ -47,7 +47,7 @@ def assembled(terms: StepTerms) -> OperationalPlan:
         plan.set_equations(equations, state.reference_points())
     done = state.take_forces(step.hinge_force, step.wrenches)
     bias = step.dt if terms.contact_bias else 0.0
-    gap_share = 1.0 / step.dt if terms.position_level else 0.0
+    gap_share = step.rate_of(1.0) if terms.position_level else 0.0
     failed = operational_space(
         state.I, state.X, plan.IR, plan.XR, step.contacts.flat_record, step.dt, bias, gap_share, done
     )

@@ -80,7 +80,7 @@ class StepTerms:
     @cached_property
     def c_b(self) -> Array:
         """Constants of the closures [n_b], minus their rate and Baumgarte's share of their error per dt."""
-        correction = self.baumgarte * self.closures.error / self.step.dt
+        correction = self.baumgarte * self.step.rate_of(self.closures.error)
         constants: Array = -self.basis @ (self.basis.T @ (self.closure_rate() - correction))
         return constants
 
@@ -187,7 +187,7 @@ def closure_basis(step: ContactStep) -> Array:
 def limit_constants(step: ContactStep, position_level: bool) -> Array:
     """Return c_l = gap/dt: limits are reached, not passed. A gap below zero counts at position level only."""
     gap = step.limit_gap if position_level else np.maximum(step.limit_gap, 0.0)
-    return gap / step.dt
+    return step.rate_of(gap)
 
 
 def contact_constants(step: ContactStep, laws: LawBlocks, contact_bias: bool, position_level: bool) -> Array:
@@ -196,5 +196,5 @@ def contact_constants(step: ContactStep, laws: LawBlocks, contact_bias: bool, po
     if contact_bias:
         constants += step.dt * (laws.D.T @ step.contact_rows.bias)
     if position_level:
-        constants += laws.normal * np.repeat(step.contacts.gaps, np.diff(laws.beta_start)) / step.dt
+        constants += laws.normal * np.repeat(step.rate_of(step.contacts.gaps), np.diff(laws.beta_start))
     return constants

@@ -5,6 +5,9 @@
 array([9.8])
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from mcpframe import shapes, systems
 from mcpframe.batch import solve_many
 from mcpframe.config import Config, load_config, load_contacts, load_solver
@@ -50,7 +53,32 @@ from mcpframe.solution import Claim, Solution, Status
 from mcpframe.solve import solve
 from mcpframe.spatial.transforms import Pose
 
+if TYPE_CHECKING:
+    from mcpframe.contact.detection.materials import Material
+    from mcpframe.simulation.scene import Scene
+    from mcpframe.simulation.scene_file import load_scene
+    from mcpframe.simulation.settings import Stepping
+    from mcpframe.simulation.simulate import simulate
+    from mcpframe.simulation.trajectory import Trajectory
+
 __version__ = "0.1.0"
+
+_LATER = {
+    "Material": "mcpframe.contact.detection.materials",
+    "Scene": "mcpframe.simulation.scene",
+    "Stepping": "mcpframe.simulation.settings",
+    "Trajectory": "mcpframe.simulation.trajectory",
+    "load_scene": "mcpframe.simulation.scene_file",
+    "simulate": "mcpframe.simulation.simulate",
+}
+"""Names that bring kernels with them: imported when first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'mcpframe' has no attribute {name!r}")
+    return getattr(importlib.import_module(_LATER[name]), name)
+
 
 __all__ = [
     "MCP",
@@ -71,6 +99,7 @@ __all__ = [
     "LawRows",
     "Layout",
     "Link",
+    "Material",
     "McpframeError",
     "MixedLCP",
     "Model",
@@ -84,8 +113,11 @@ __all__ = [
     "Pose",
     "ProblemError",
     "Request",
+    "Scene",
     "Solution",
     "Status",
+    "Stepping",
+    "Trajectory",
     "available_contact_laws",
     "available_formulations",
     "available_solvers",
@@ -99,6 +131,7 @@ __all__ = [
     "load_mjcf",
     "load_problem",
     "load_record",
+    "load_scene",
     "load_solver",
     "load_urdf",
     "register_contact_law",
@@ -107,6 +140,7 @@ __all__ = [
     "save_problem",
     "save_solution",
     "shapes",
+    "simulate",
     "solve",
     "solve_many",
     "solver",

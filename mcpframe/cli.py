@@ -1,4 +1,4 @@
-"""Command line: ``mcpframe list``, ``formulate``, ``solve`` and ``sizes``; `mcpframe.commands` has each.
+"""Command line: ``mcpframe list``, ``formulate``, ``solve``, ``simulate``, ``sizes``; each in `commands`.
 
 Exit status: 0 when all went well, 1 when an answer is not certified or a size is not the published one, 2 on
 misuse (one line on stderr).
@@ -15,6 +15,7 @@ import typer
 import mcpframe as mf
 from mcpframe.commands.formulating import FORMULATE_EPILOG, formulate
 from mcpframe.commands.listing import LIST_EPILOG, list_plugins
+from mcpframe.commands.simulating import SIMULATE_EPILOG, simulate
 from mcpframe.commands.sizes import sizes
 from mcpframe.commands.solving import SOLVE_EPILOG, solve
 from mcpframe.exceptions import McpframeError
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command("list", epilog=LIST_EPILOG)(list_plugins)
 app.command("formulate", epilog=FORMULATE_EPILOG)(formulate)
 app.command("solve", epilog=SOLVE_EPILOG)(solve)
+app.command("simulate", epilog=SIMULATE_EPILOG)(simulate)
 app.command("sizes")(sizes)
 
 

@@ -116,14 +116,23 @@ def _contact(where: str, table: Any) -> Contact:
 
 def read_toml(path: PathLike) -> dict[str, Any]:
     """Return the tables of a TOML file, or raise FileFormatError naming the file and the line."""
-    text = ""
+    return parse_toml(path, read_text(path))
+
+
+def read_text(path: PathLike) -> str:
+    """Return the text of a file, or raise FileFormatError naming it."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        return tomllib.loads(text)
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{path}: is not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def parse_toml(path: PathLike, text: str) -> dict[str, Any]:
+    """Return the tables of a TOML text, or raise FileFormatError naming the file and the line."""
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error).replace("at end of document", f"at line {len(text.splitlines())}, the last")
         raise FileFormatError(f"{path}: is not valid TOML: {message}") from None

@@ -1,5 +1,6 @@
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from storage import PROBLEMS, assert_same_problem, contact_problem, dense_problem, same_bits, sparse_problem
 
-from mcpframe import FileFormatError, ProblemError
+from mcpframe import FileFormatError, MixedLCP, ProblemError
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.journal import JournaledFile, journal_of
 
@@ -174,6 +175,22 @@ def test_bad_modes_and_missing_files_are_refused(path):
         Corpus(path)
     with pytest.raises(FileFormatError, match="cannot be written"):
         Corpus(path / "nowhere.h5", "a")
+
+
+def test_a_full_disk_is_an_error_and_finished_problems_stay(filled):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Corpus(filled, "a") as corpus:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (filled.stat().st_size + 10_000, before[1]))
+        try:
+            with pytest.raises(FileFormatError, match=r"corpus\.h5: cannot be written \("):
+                corpus.append(MixedLCP(np.eye(100), np.zeros(100)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        with pytest.raises(FileFormatError, match="is closed"):
+            corpus.append(dense_problem())
+    with Corpus(filled) as corpus:
+        assert corpus.names == [make.__name__ for make in PROBLEMS]
+    assert list(filled.parent.iterdir()) == [filled]
 
 
 def finished_before_kill(path, seconds):

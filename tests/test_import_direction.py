@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 
 LAYERS = (
     {"exceptions"},
-    {"arrays", "jit"},
+    {"arrays", "jit", "palette"},
     {"facts", "layout", "residual", "spatial"},
     {"problem", "shapes"},
     {"friction", "infeasibility", "solution"},
@@ -18,6 +18,7 @@ LAYERS = (
     {"plugin"},
     {"formulations", "registry", "solvers"},
     {"config", "generators", "io", "solve", "systems"},
+    {"simulation"},
     {"batch"},
     {"mcpframe"},
     {"commands"},

@@ -1,3 +1,6 @@
+import contextlib
+import resource
+
 import pytest
 
 from mcpframe import FileFormatError
@@ -33,6 +36,33 @@ def test_what_is_not_committed_is_undone(path):
         put(file, 8, b"beyond the end")
         file.truncate(5)
     assert path.read_bytes() == b"01AB456789"
+
+
+@contextlib.contextmanager
+def full_disk(size):
+    """Let no file grow beyond a size; a write that would is cut short, the next one raises."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("size", [12, 20, 30])
+def test_a_full_disk_is_told_at_the_commit_and_undone(path, size):
+    """At 12 bytes the journal cannot keep what is overwritten, at 20 the file cannot grow by as much."""
+    with JournaledFile(path) as file:
+        with full_disk(size):
+            assert file.write(b"ABCD") == 4
+            put(file, 10, b"x" * 100)
+            file.truncate(2)
+            with pytest.raises(OSError, match="File too large"):
+                file.commit()
+        with pytest.raises(OSError, match="File too large"):
+            file.commit()
+    assert path.read_bytes() == b"0123456789"
+    assert not journal_of(path).exists()
 
 
 def test_the_next_one_to_open_undoes_what_a_killed_writer_left(path):

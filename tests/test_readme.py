@@ -8,7 +8,7 @@ import pytest
 import mcpframe as mf
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md"]
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md", "docs/scenes.md"]
 BLOCK = re.compile(r"^( *)```(python|toml)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 

@@ -63,6 +63,12 @@ def watch(clock: Clock, dispatcher: Any) -> None:
     dispatcher.compile = timed
 
 
+def every_module(path: Sequence[str]) -> list[str]:
+    """Return the names of all modules of mcpframe; to look into a package is to import it."""
+    found = [module.name for module in pkgutil.walk_packages(path, "mcpframe.")]
+    return [name for name in found if not name.endswith("__main__")]
+
+
 def main(names: Sequence[str]) -> None:
     """Import modules, all of mcpframe unless some are named, and print the times."""
     clock = Clock()
@@ -71,9 +77,8 @@ def main(names: Sequence[str]) -> None:
     watch(clock, Dispatcher)
     with clock.timing("import mcpframe"):
         import mcpframe
-    found = [module.name for module in pkgutil.walk_packages(mcpframe.__path__, "mcpframe.")]
     with clock.timing("import the rest"):
-        for name in names or [name for name in found if not name.endswith("__main__")]:
+        for name in names or every_module(mcpframe.__path__):
             importlib.import_module(name)
     print(json.dumps(clock.parts))
 

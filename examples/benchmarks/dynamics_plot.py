@@ -12,7 +12,8 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from palette import style
+
+from mcpframe.palette import style
 
 if TYPE_CHECKING:
     from dynamics import Figure

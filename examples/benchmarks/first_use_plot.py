@@ -11,8 +11,9 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from palette import style
 from tables import seconds_text
+
+from mcpframe.palette import style
 
 if TYPE_CHECKING:
     from first_use import Module

@@ -11,7 +11,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
-from palette import style
+
+from mcpframe.palette import style
 
 if TYPE_CHECKING:
     from formulations import Cell  # noqa: TID251 - the study beside this file

@@ -11,7 +11,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from palette import style
+
+from mcpframe.palette import style
 
 if TYPE_CHECKING:
     from growth import Curve

@@ -13,7 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from measure import Cell
-from palette import style
+
+from mcpframe.palette import style
 
 
 def plot(cells: Sequence[Cell], path: Path) -> None:

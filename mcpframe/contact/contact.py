@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias, overload
@@ -17,6 +18,7 @@ from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law, law_row
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.link import WORLD
 from mcpframe.multibody.model import Model
+from mcpframe.multibody.tree import Tree
 
 Parameters: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -125,9 +127,50 @@ class ContactSet(Sequence[Contact]):
         records = [contact.record for contact in self._contacts]
         self.record: Array = np.concatenate([_NO_RECORD, *records]).reshape(-1, RECORD)
         self._law_rows: dict[Any, tuple[ContactLaw, tuple[LawRows, ...]]] = {}
+        self._kind: NDArray[np.int64] | None = None
+        self._laws: Sequence[ContactLaw | None] = ()
+
+    @classmethod
+    def of_records(
+        cls,
+        tree: Tree,
+        link_a: NDArray[np.int64],
+        link_b: NDArray[np.int64],
+        record: Array,
+        kind: NDArray[np.int64],
+        laws: Sequence[ContactLaw | None],
+    ) -> ContactSet:
+        """Return the set of contacts that are packed already, as by a detector; nothing is checked.
+
+        Args:
+            tree: the links.
+            link_a, link_b: links of the bodies, -1 for the world [n_u].
+            record: the contacts' records [n_u, 20].
+            kind: contacts of one kind have the same mu, restitution and law [n_u].
+            laws: law of every kind; None takes the law of the step.
+        """
+        packed = cls.__new__(cls)
+        packed.tree, packed.link_a, packed.link_b, packed.record = tree, link_a, link_b, record
+        packed._law_rows, packed._kind, packed._laws = {}, kind.copy(), laws
+        return packed
+
+    @cached_property
+    def _contacts(self) -> tuple[Contact, ...]:
+        return tuple(self._made(i) for i in range(len(self)))
+
+    def _made(self, i: int) -> Contact:
+        """Return the contact behind a record."""
+        names = [self.tree.links[k].name if k >= 0 else WORLD for k in (self.link_a[i], self.link_b[i])]
+        assert self._kind is not None
+        record, law = self.record[i], self._laws[int(self._kind[i])]
+        numbers = float(record[MU]), float(record[RESTITUTION]), float(record[GAP])
+        contact = Contact.__new__(Contact)
+        parts = (*names, frozen(record.copy()), *numbers, law, ())
+        vars(contact).update(zip(Contact.__dataclass_fields__, parts, strict=True))
+        return contact
 
     def __len__(self) -> int:
-        return len(self._contacts)
+        return len(self.record)
 
     @overload
     def __getitem__(self, i: int) -> Contact: ...
@@ -162,19 +205,42 @@ class ContactSet(Sequence[Contact]):
         return np.ascontiguousarray(self.record[:, GAP])
 
     @cached_property
+    def restitutions(self) -> Array:
+        """Coefficients of restitution [n_u]."""
+        return np.ascontiguousarray(self.record[:, RESTITUTION])
+
+    @cached_property
     def axes(self) -> Array:
         """Rows n, t_1, t_2 of every contact [n_u, 3, 3]."""
         return np.ascontiguousarray(self.record[:, NORMAL.start : TANGENT_2.stop].reshape(-1, 3, 4)[:, :, :3])
+
+    def with_gaps(self, gaps: Array) -> ContactSet:
+        """Return the same contacts with other gaps [n_u]."""
+        other = copy(self)
+        other.record = self.record.copy()
+        other.record[:, GAP] = gaps
+        made = ("gaps", "flat_record") if self._kind is None else ("gaps", "flat_record", "_contacts")
+        for name in made:
+            vars(other).pop(name, None)
+        return other
 
     def law_rows(self, law: ContactLaw, dt: float, n_f: int) -> tuple[LawRows, ...]:
         """Return the rows of every contact; arguments as in `mcpframe.contact.law.law_rows`."""
         key = (id(law), dt, n_f)
         found = self._law_rows.get(key)
         if found is None:
-            rows = tuple(law_rows(law, contact, dt, n_f) for contact in self._contacts)
+            rows = self._rows_of_kinds(law, dt, n_f)
             self._law_rows.clear()  # steps of one run ask for the same again and again
             found = self._law_rows[key] = law, rows
         return found[1]
+
+    def _rows_of_kinds(self, law: ContactLaw, dt: float, n_f: int) -> tuple[LawRows, ...]:
+        """Return the rows of every contact, made once for each kind where contacts have kinds."""
+        if self._kind is None:
+            return tuple(law_rows(law, contact, dt, n_f) for contact in self._contacts)
+        kinds, first = np.unique(self._kind, return_index=True)
+        rows = {k: law_rows(law, self._made(i), dt, n_f) for k, i in zip(kinds.tolist(), first, strict=True)}
+        return tuple(rows[k] for k in self._kind.tolist())
 
     def _within_one_body(self, i: int) -> str:
         contact = self._contacts[i]

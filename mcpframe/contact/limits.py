@@ -54,8 +54,7 @@ def limits_in_reach(step: ContactStep) -> tuple[Rows, Array]:
     gap = limits.sign * (state.theta[limits.theta] - limits.bound)
     chosen = np.zeros(0, dtype=np.int64)
     if gap.size:
-        rate = np.abs(state.theta_dot) + step.dt * np.abs(step.free_acceleration)
-        chosen = np.flatnonzero(gap <= REACH_MARGIN * step.dt * rate[limits.dof] + REACH_SLACK)
+        chosen = np.flatnonzero(gap <= step.limit_reach()[limits.dof])
     rows = hinge_rate_rows(state, limits.dof[chosen])
     return _signed(rows, limits.sign[chosen]), gap[chosen]
 

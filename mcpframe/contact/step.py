@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.contact_rows import contact_rows
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law
-from mcpframe.contact.limits import limits_in_reach
+from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, limits_in_reach
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.node import Node
 from mcpframe.multibody.rows import Rows
@@ -28,6 +28,9 @@ from mcpframe.multibody.validation import values
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
+
+
+Length = TypeVar("Length", float, Array)
 
 
 class ContactStep:
@@ -78,7 +81,7 @@ class ContactStep:
         if n_f == self.friction_directions:
             return self
         if n_f not in self._siblings:
-            sibling = ContactStep.__new__(ContactStep)
+            sibling = type(self).__new__(type(self))
             shared = {key: value for key, value in vars(self).items() if key not in LAW_DEPENDENT}
             vars(sibling).update(shared, friction_directions=n_f, _siblings={})
             self._siblings[n_f] = sibling
@@ -88,6 +91,15 @@ class ContactStep:
     def n_u(self) -> int:
         """Number of contacts."""
         return len(self.contacts)
+
+    def rate_of(self, distance: Length) -> Length:
+        """Return the speed that covers distances within the step."""
+        return distance / self.dt
+
+    def limit_reach(self) -> Array:
+        """Return how far from a limit each hinge may be for the step to reach it [N], see `limits`."""
+        rate = np.abs(self.state.theta_dot) + self.dt * np.abs(self.free_acceleration)
+        return REACH_MARGIN * self.dt * rate + REACH_SLACK
 
     @cached_property
     def tau(self) -> Array:

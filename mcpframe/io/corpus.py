@@ -115,9 +115,15 @@ class Corpus(Selection):
         provenance: Mapping[str, Any] | None = None,
         labels: Sequence[str] = (),
     ) -> int:
-        """Store a problem, finish its writing, and return its index."""
+        """Store a problem, finish its writing, and return its index.
+
+        Raises:
+            FileFormatError: the disk is full, say; the corpus is closed, as it was before.
+        """
         if self._stream is None:
             raise FileFormatError(f"{self.path}: is open for reading; open it with mode 'a' to append")
+        if not self._finish.alive:
+            raise FileFormatError(f"{self.path}: is closed")
         arrays, texts = encode(make_record(problem, name, z0, provenance, labels))
         key = f"{int(self._keys[-1]) + 1 if self._keys else 0:06d}"
         try:
@@ -128,6 +134,8 @@ class Corpus(Selection):
             self._file.flush()
             self._stream.commit()
         except OSError as error:
+            self._finish.detach()
+            _close(self._file, self._stream, commit=False)
             raise FileFormatError(f"{self.path}: cannot be written ({error})") from None
         self._keys.append(key)
         return len(self._keys) - 1

@@ -3,7 +3,7 @@
 Rollback journal: before bytes of the committed file are overwritten, the old ones go to a second file
 beside it (``NAME.journal``). A commit empties that file; whoever opens the first one and finds the second
 filled puts the old bytes back. HDF5 has no such protection of its own: killed while it flushes, it may
-leave a file that nobody can open.
+leave a file that nobody can open; nor can it cope with a disk that is full in the middle of a write.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import fcntl
 import io
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -39,21 +39,32 @@ class JournaledFile(io.FileIO):
         super().__init__(path, "r+" if path.exists() else "x+")
         self._committed = os.fstat(self.fileno()).st_size
         self._begun = False
+        self._failure: OSError | None = None
 
     def write(self, data: Any, /) -> int:
-        """Write at the current offset, the old bytes going to the journal first."""
-        offset = self.tell()
-        self._keep(offset, min(offset + memoryview(data).nbytes, self._committed))
-        return super().write(data)
+        """Write at the current offset, the old bytes going to the journal first.
+
+        Where that fails, nothing more is written and `commit` raises: HDF5 loses its footing, and may take
+        the process with it, when an error comes out of a write.
+        """
+        content, offset = memoryview(data).cast("B"), self.tell()
+        self._attempt(lambda: self._put(content, offset))
+        return len(content)
 
     def truncate(self, size: int | None = None, /) -> int:
-        """Cut or extend the file, the bytes cut off going to the journal first."""
+        """Cut or extend the file, the bytes cut off going to the journal first; failures as of `write`."""
         size = self.tell() if size is None else size
-        self._keep(size, self._committed)
-        return super().truncate(size)
+        self._attempt(lambda: self._cut(size))
+        return size
 
     def commit(self) -> None:
-        """Make everything written so far the state that a later opening finds."""
+        """Make everything written so far the state that a later opening finds.
+
+        Raises:
+            OSError: a write has failed; the last state that was committed stays.
+        """
+        if self._failure is not None:
+            raise self._failure
         self._committed = os.fstat(self.fileno()).st_size
         self._journal.truncate(0)
         self._begun = False
@@ -66,14 +77,37 @@ class JournaledFile(io.FileIO):
             self._journal_path.unlink(missing_ok=True)
             self._journal.close()
 
+    def _attempt(self, action: Callable[[], None]) -> None:
+        """Do something to the file, unless something has failed already; keep the error."""
+        if self._failure is None:
+            try:
+                action()
+            except OSError as error:
+                self._failure = error
+
+    def _put(self, content: memoryview, offset: int) -> None:
+        self._keep(offset, min(offset + len(content), self._committed))
+        _write_all(super().write, content)
+
+    def _cut(self, size: int) -> None:
+        self._keep(size, self._committed)
+        super().truncate(size)
+
     def _keep(self, start: int, stop: int) -> None:
         if not self._begun:
             self._journal.seek(0)
-            self._journal.write(LENGTH.pack(self._committed))
+            _write_all(self._journal.write, LENGTH.pack(self._committed))
             self._begun = True
         if start < stop:
             old = os.pread(self.fileno(), stop - start, start)
-            self._journal.write(SPAN.pack(start, len(old)) + old)
+            _write_all(self._journal.write, SPAN.pack(start, len(old)) + old)
+
+
+def _write_all(write: Callable[[memoryview], int | None], content: bytes | memoryview) -> None:
+    """Write all bytes; a raw file takes fewer where the disk is almost full, and raises only at the next."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[write(rest) :]
 
 
 def journal_of(path: Path) -> Path:

@@ -78,8 +78,9 @@ def _composite(parts: list[tuple[Link, Pose]]) -> tuple[float, Array, Array]:
 
 
 def _posed_geometry(parts: list[Link], homes: dict[str, tuple[str, Pose]]) -> tuple[Geometry, ...]:
+    """Return the shapes of all parts where they are now; those without a name keep that of their link."""
     return tuple(
-        replace(geometry, pose=homes[part.name][1] @ geometry.pose)
+        replace(geometry, pose=homes[part.name][1] @ geometry.pose, name=geometry.name or part.name)
         for part in parts
         for geometry in part.geometry
     )

@@ -1,0 +1,208 @@
+"""Convex shapes as pairs without a closed form see them: what of them lies furthest along a direction.
+
+The *support* of a shape along d is a face, an edge or a vertex: the polygon, segment or point that touches a
+plane with normal d first. A face counts up to a small angle between its normal and d, an edge up to a small
+angle against the plane; so a patch does not vanish when a body tilts a little. Round shapes give lines along
+their sides and polygons in their caps. Corners have numbers that stay with the shape.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from mcpframe.arrays import Array
+from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL
+from mcpframe.exceptions import ModelError, PluginError
+from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+RIM = 8
+"""Corners of a cap."""
+COPLANAR = 1e-6
+"""Difference of unit normals, and of offsets relative to the size, within which triangles are one face."""
+
+Support = tuple[Array, list[int]]
+"""Corners in order [k, 3] and their numbers."""
+
+
+class Solid(Protocol):
+    """A convex shape in a frame of its own."""
+
+    def reach(self, d: Array) -> float:
+        """Return how far the shape reaches from its origin along a unit vector."""
+
+    def support(self, d: Array) -> Support:
+        """Return what lies furthest along a unit vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """Sphere (half = 0) or capsule."""
+
+    radius: float
+    half: float
+
+    def reach(self, d: Array) -> float:
+        """Return radius + half |d_z|."""
+        return self.radius + self.half * abs(float(d[2]))
+
+    def support(self, d: Array) -> Support:
+        """Return the line along the side, or a point of an end."""
+        ends = np.array([[0.0, 0.0, -self.half], [0.0, 0.0, self.half]]) + self.radius * d
+        if self.half > 0.0 and abs(d[2]) < NEARLY_PARALLEL:
+            return ends, [0, 1]
+        end = int(d[2] > 0.0)
+        return ends[end : end + 1], [end]
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """Cylinder."""
+
+    radius: float
+    half: float
+
+    def reach(self, d: Array) -> float:
+        """Return radius |d_xy| + half |d_z|."""
+        return self.radius * math.hypot(d[0], d[1]) + self.half * abs(float(d[2]))
+
+    def support(self, d: Array) -> Support:
+        """Return a polygon in a cap, the line along the side, or a point of a rim."""
+        cap = int(d[2] > 0.0)
+        z = self.half if cap else -self.half
+        if abs(d[2]) > NEARLY_FACE:
+            angle = 2.0 * np.pi * np.arange(RIM) / RIM
+            x, y = self.radius * np.cos(angle), self.radius * np.sin(angle)
+            return np.column_stack([x, y, np.full(RIM, z)]), list(range(cap * RIM, (cap + 1) * RIM))
+        side = self.radius * d[:2] / math.hypot(d[0], d[1])
+        if abs(d[2]) < NEARLY_PARALLEL:
+            return np.array([[*side, -self.half], [*side, self.half]]), [2 * RIM, 2 * RIM + 1]
+        return np.array([[*side, z]]), [2 * RIM + 2 + cap]
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """Convex polyhedron.
+
+    Attributes:
+        points: vertices [n, 3].
+        triangles: outward [m, 3].
+        faces: vertices of every face, in order around it.
+        normals: of the faces, outward [k, 3].
+        neighbours: vertices that share an edge with each.
+    """
+
+    points: Array
+    triangles: list[tuple[int, int, int]]
+    faces: list[list[int]]
+    normals: Array
+    neighbours: list[list[int]]
+
+    @staticmethod
+    def of(points: Array, name: str) -> Hull:
+        """Return the convex hull of points, or raise ModelError where it has no volume."""
+        try:
+            hull = ConvexHull(points)
+        except (QhullError, ValueError) as error:
+            raise ModelError(
+                f"{name}: its convex hull has no volume ({str(error).splitlines()[0]})"
+            ) from None
+        used = hull.vertices
+        number = {int(old): new for new, old in enumerate(used)}
+        corners = np.ascontiguousarray(points[used])
+        simplices = [tuple(number[int(i)] for i in simplex) for simplex in hull.simplices]
+        size = float(np.abs(corners).max())
+        faces, normals = _faces(corners, simplices, hull.equations, COPLANAR * size)
+        triangles = [(face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1)]
+        return Hull(corners, triangles, faces, normals, _neighbours(len(corners), faces))
+
+    def reach(self, d: Array) -> float:
+        """Return the largest of the vertices' coordinates along d."""
+        return float((self.points @ d).max())
+
+    def support(self, d: Array) -> Support:
+        """Return a face, an edge or a vertex."""
+        cosines = self.normals @ d
+        best = int(cosines.argmax())
+        if cosines[best] > NEARLY_FACE:
+            return self.points[self.faces[best]], self.faces[best]
+        top = int((self.points @ d).argmax())
+        edges = self.points[self.neighbours[top]] - self.points[top]
+        level = np.abs(edges @ d) / np.linalg.norm(edges, axis=1)
+        other = self.neighbours[top][int(level.argmin())]
+        chosen = sorted([top, other]) if level.min() < NEARLY_PARALLEL else [top]
+        return self.points[chosen], chosen
+
+
+def _faces(
+    points: Array, simplices: list[tuple[int, ...]], equations: Array, room: float
+) -> tuple[list[list[int]], Array]:
+    """Return the faces that triangles of equal planes form, and their normals."""
+    faces: list[set[int]] = []
+    planes: list[Array] = []
+    for simplex, plane in zip(simplices, equations, strict=True):
+        for face, known in zip(faces, planes, strict=True):
+            if abs(plane[3] - known[3]) < room and np.abs(plane[:3] - known[:3]).max() < COPLANAR:
+                face.update(simplex)
+                break
+        else:
+            faces.append(set(simplex))
+            planes.append(plane)
+    normals = np.array(planes)[:, :3]
+    return [_around(points, sorted(face), n) for face, n in zip(faces, normals, strict=True)], normals
+
+
+def _around(points: Array, face: list[int], n: Array) -> list[int]:
+    """Return the corners of a face counter-clockwise about its normal, the one of lowest number first."""
+    arms = points[face] - points[face].mean(axis=0)
+    u = arms[0] / np.linalg.norm(arms[0])
+    angle = np.arctan2(arms @ np.cross(n, u), arms @ u)
+    order = [face[k] for k in np.argsort(angle, kind="stable")]
+    first = order.index(min(order))
+    return order[first:] + order[:first]
+
+
+def _neighbours(n: int, faces: list[list[int]]) -> list[list[int]]:
+    found: list[set[int]] = [set() for _ in range(n)]
+    for face in faces:
+        for a, b in itertools.pairwise([*face, face[0]]):
+            found[a].add(b)
+            found[b].add(a)
+    return [sorted(others) for others in found]
+
+
+def solid_of(shape: Shape) -> Solid:
+    """Return a bounded shape as a solid; of a mesh, which is read here, its convex hull."""
+    if isinstance(shape, Sphere):
+        return Rod(shape.radius, 0.0)
+    if isinstance(shape, Capsule):
+        return Rod(shape.radius, shape.length / 2.0)
+    if isinstance(shape, Cylinder):
+        return Bar(shape.radius, shape.length / 2.0)
+    if isinstance(shape, Box):
+        corners = itertools.product(*((-edge / 2.0, edge / 2.0) for edge in shape.size))
+        return Hull.of(np.array(list(corners)), "box")
+    assert isinstance(shape, Mesh)
+    return Hull.of(_vertices(shape), f"mesh {shape.path}")
+
+
+def _vertices(mesh: Mesh) -> Array:
+    try:
+        import trimesh
+    except ImportError:
+        raise PluginError(
+            f"mesh {mesh.path}: to read it takes trimesh: pip install 'mcpframe[robots]', or ignore the mesh"
+        ) from None
+    try:
+        loaded = trimesh.load_mesh(mesh.path)
+        vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)
+        if not len(vertices):
+            raise ValueError("it has no vertices")
+    except Exception as error:  # readers of a dozen formats raise what they like
+        raise ModelError(f"mesh {mesh.path}: cannot be read ({error})") from None
+    return np.asarray(vertices * np.asarray(mesh.scale))

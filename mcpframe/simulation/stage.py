@@ -1,0 +1,181 @@
+"""A stage: what is where in pictures of a run, all from one camera and at one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mcpframe.arrays import Array
+from mcpframe.multibody.link import WORLD
+from mcpframe.shapes import Geometry, Plane
+from mcpframe.simulation.camera import Camera, view_of
+from mcpframe.simulation.contact_marks import ContactMarks, contact_marks
+from mcpframe.simulation.outlines import Face, faces, reach
+from mcpframe.simulation.scenery import Region, ground, is_edge_on, is_near, patch
+from mcpframe.simulation.steps import NONE, Indices
+from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.spatial.transforms import Pose
+
+MARGIN = 0.06
+"""Share of the picture's size left free around what moves, and taken by the ground below it."""
+FULL = 90.0
+"""Percentile of the forces that gets the longest arrow."""
+SMALLEST = 1e-3
+"""Metres that a picture shows at least."""
+
+Body = tuple[int, list[Face]]
+"""Index of a link, -1 for the world, and what is seen of one of its shapes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Pictures of a run at some steps.
+
+    Attributes:
+        trajectory: the run.
+        frames: steps that are shown, at least one.
+        flash: seconds before a step of which contacts are shown.
+        view: the camera; None takes one that suits the motion.
+    """
+
+    trajectory: Trajectory
+    frames: Indices
+    flash: float
+    view: Camera | None = None
+
+    @cached_property
+    def camera(self) -> Camera:
+        """The camera: from the side where all links move in one vertical plane."""
+        return view_of(self.poses[1]) if self.view is None else self.view
+
+    @cached_property
+    def poses(self) -> tuple[Array, Array]:
+        """Rotations [m, n_links, 3, 3] and positions [m, n_links, 3] of the links."""
+        return self.trajectory.link_poses(self.frames)
+
+    @cached_property
+    def marks(self) -> list[ContactMarks]:
+        """Contacts of every picture."""
+        return [contact_marks(self.trajectory, int(k), self.flash) for k in self.frames]
+
+    @cached_property
+    def full_force(self) -> float:
+        """The force that gets the longest arrow, N; those of impacts would leave nothing to see of others."""
+        sizes = np.concatenate([np.linalg.norm(marks.force, axis=1) for marks in self.marks])
+        return float(np.percentile(sizes[sizes > 0.0], FULL)) if (sizes > 0.0).any() else 0.0
+
+    @cached_property
+    def bodies(self) -> list[list[Body]]:
+        """What is seen of the links in every picture, those in front last."""
+        return [self._seen(list(self._shapes(i))) for i in range(len(self.frames))]
+
+    @cached_property
+    def scenery(self) -> list[Body]:
+        """What is seen of the world's shapes, but for planes."""
+        shapes = [(NONE, geometry, geometry.pose) for geometry in self.trajectory.model.geometry]
+        return self._seen(shapes)
+
+    @cached_property
+    def grounds(self) -> list[Array]:
+        """Parts of the window that planes seen edge-on fill [k, 2]."""
+        return [ground(pose, self.camera, self.window) for pose in self._edges]
+
+    @cached_property
+    def grids(self) -> list[tuple[Array, list[Array]]]:
+        """Patches of the other planes, each with the lines of a grid, in the picture."""
+        patches = [
+            patch(pose, self.region, [p for p in self._planes if p is not pose]) for pose in self._fields
+        ]
+        project = self.camera.project
+        return [(project(corners), [project(line) for line in lines]) for corners, lines in patches]
+
+    @cached_property
+    def region(self) -> Region:
+        """The part of the world that the links are in."""
+        balls = [
+            (pose.position, reach(geometry.shape))
+            for i in range(len(self.frames))
+            for _, geometry, pose in self._shapes(i)
+        ]
+        spots = [centre + side * radius for centre, radius in balls for side in (-1.0, 1.0)]
+        every = np.concatenate([np.array(spots).reshape(-1, 3), self.poses[1].reshape(-1, 3)])
+        return Region(every.min(axis=0), every.max(axis=0))
+
+    @cached_property
+    def window(self) -> Array:
+        """Corners of the picture, around; metres to the right and up [4, 2]."""
+        shown = [corners for bodies in self.bodies for _, seen in bodies for corners, _ in seen]
+        spots = np.concatenate(
+            [
+                *shown,
+                *(corners for corners, _ in self.grids),
+                self.camera.project(self.poses[1].reshape(-1, 3)),
+            ]
+        )
+        low, high = spots.min(axis=0), spots.max(axis=0)
+        margin = max(MARGIN * float((high - low).max()), SMALLEST)
+        low, high = low - margin, high + margin
+        for pose in self._edges:
+            low, high = self._with_ground(low, high, pose, margin)
+        return np.array([low, (high[0], low[1]), high, (low[0], high[1])])
+
+    @property
+    def size(self) -> Array:
+        """Width and height of the picture, m."""
+        extent: Array = self.window[2] - self.window[0]
+        return extent
+
+    @cached_property
+    def anchors(self) -> Array:
+        """Where hinges hold links to the world, in the picture [k, 2]."""
+        roots = [link for link in self.trajectory.model.links if link.parent == WORLD]
+        held = [link.pose.position for link in roots if link.hinge.kind not in ("free", "locked")]
+        return self.camera.project(np.array(held).reshape(-1, 3))
+
+    def sticks(self, i: int) -> list[Array]:
+        """Return lines [2, 2] from parents to links without shapes in the i-th picture."""
+        model, places = self.trajectory.model, self.poses[1][i]
+        bare = [k for k, link in enumerate(model.links) if not link.geometry]
+        starts = [
+            model.links[k].pose.position if model.parents[k] < 0 else places[model.parents[k]] for k in bare
+        ]
+        return [self.camera.project(np.array([a, places[k]])) for k, a in zip(bare, starts, strict=True)]
+
+    def _shapes(self, i: int) -> Iterator[tuple[int, Geometry, Pose]]:
+        """Return link, shape and place of all shapes of the links in the i-th picture."""
+        rotations, positions = self.poses
+        for k, link in enumerate(self.trajectory.model.links):
+            pose = Pose(positions[i, k], rotations[i, k])
+            yield from ((k, geometry, pose @ geometry.pose) for geometry in link.geometry)
+
+    def _seen(self, shapes: list[tuple[int, Geometry, Pose]]) -> list[Body]:
+        order = np.argsort([self.camera.depth(pose.position) for _, _, pose in shapes], kind="stable")
+        return [(shapes[j][0], faces(shapes[j][1].shape, shapes[j][2], self.camera)) for j in order]
+
+    def _with_ground(self, low: Array, high: Array, pose: Pose, margin: float) -> tuple[Array, Array]:
+        """Return the corners of a window moved so that it shows some of the ground."""
+        normal, point = self.camera.project(np.array([pose.rotation[:, 2], pose.position]))
+        lowest = np.where(normal > 0.0, low, high)
+        shift = -normal * max(float(normal @ (lowest - point)) + margin, 0.0)
+        return low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)
+
+    @cached_property
+    def _planes(self) -> list[Pose]:
+        world = self.trajectory.model.geometry
+        poses = [geometry.pose for geometry in world if isinstance(geometry.shape, Plane)]
+        return [pose for pose in poses if is_near(pose, self.region)]
+
+    @property
+    def _edges(self) -> list[Pose]:
+        return [pose for pose in self._planes if is_edge_on(pose, self.camera)]
+
+    @property
+    def _fields(self) -> list[Pose]:
+        """Planes that are seen from the side where the bodies are."""
+        towards = self.camera.axes[2]
+        return [
+            p for p in self._planes if not is_edge_on(p, self.camera) and p.rotation[:, 2] @ towards > 0.0
+        ]
