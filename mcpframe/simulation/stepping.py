@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.contact import ContactSet
+from mcpframe.contact.contact import GAP, ContactSet
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import NotSolvedError
@@ -224,7 +224,7 @@ class Stepper:
         if trial is not None:
             state.update(trial.theta, trial.theta_dot)
         self.detector.detect(state, margin)
-        gaps = dict(zip(self.detector.key.tolist(), self.detector.record[:, 16].tolist(), strict=True))
+        gaps = dict(zip(self.detector.key.tolist(), self.detector.record[:, GAP].tolist(), strict=True))
         if trial is not None:
             state.update(*before)
         return gaps
