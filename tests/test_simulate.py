@@ -7,6 +7,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
+from mcpframe.simulation.settings import Output
 
 SCENES = sorted((Path(__file__).parents[1] / "examples" / "scenes").glob("*.toml"))
 STEPS = 30
@@ -36,6 +37,16 @@ def test_a_pendulum_swings_into_the_floor_and_no_impact_adds_energy():
 def test_two_formulations_drive_the_pendulum_through_its_first_impacts_alike():
     ours, theirs = (pendulum(duration=2.5, dt=2e-3, formulation=name) for name in ("os", "mc"))
     np.testing.assert_allclose(ours.theta, theirs.theta, atol=1e-6)
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_impulses_of_a_body_at_rest_add_up_to_its_weight_however_few_steps_are_kept(every):
+    model = mf.systems.box()
+    scene = mf.Scene(model, stepping=mf.Stepping(duration=0.1), output=Output(every=every))
+    run = mf.simulate(scene)
+    weight = model.links[0].mass * -model.gravity[2]
+    np.testing.assert_allclose(run.contacts.impulse.sum(axis=0), [0, 0, weight * 0.1], atol=1e-9)
+    assert len(run) == 1 + -(-100 // every)
 
 
 def test_a_run_on_disk_is_the_run_in_memory(tmp_path):

@@ -51,15 +51,20 @@ def _recorder(header: Header, out: str | os.PathLike[str] | None) -> Recorder:
 
 
 def steps_of(scene: Scene) -> Iterator[tuple[StepBlock, Step | None]]:
-    """Yield the start and every recorded step of a scene."""
+    """Yield the start and every recorded step of a scene, with the impulses of those skipped before it."""
     state, stepper, way = scene.initial_state(), Stepper(scene), scene.stepping
     yield block_of(state, None), None
     n_steps = max(1, round(way.duration / way.dt))
+    skipped: list[Step] = []
     for k in range(1, n_steps + 1):
         step = stepper.step(state)
         state.update(time=scene.time + k * way.dt)  # no sum of rounding errors
         if k % scene.output.every == 0 or step.impacts or k == n_steps:
+            step = step.after(skipped)
+            skipped.clear()
             yield block_of(state, step), step
+        else:
+            skipped.append(step)
 
 
 def block_of(state: State, step: Step | None) -> StepBlock:

@@ -15,7 +15,7 @@ again with what it would sink in added to the contact's gap; what has sunk in is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -109,6 +109,15 @@ class Step:
     impacts: list[tuple[float, float, Impact]]
     figures: Figures
     drift: float
+
+    def after(self, others: Sequence[Step]) -> Step:
+        """Return the step with the impulses that its contacts took in other steps, which are not told."""
+        total = dict(zip(self.touching.keys.tolist(), self.impulses.copy(), strict=True))
+        for other in others:
+            for key, impulse in zip(other.touching.keys.tolist(), other.impulses, strict=True):
+                if key in total:
+                    total[key] = total[key] + impulse
+        return replace(self, impulses=np.array([*total.values()]).reshape(-1, 3))
 
 
 class Stepper:
