@@ -47,7 +47,8 @@ class OperationalPlan:
 
     def __init__(self, step: ContactStep, equations: Rows, n_b: int) -> None:
         skeleton, contacts, laws = step.state.skeleton, step.contacts, step.law_rows
-        self.contacts, self.law = contacts, step.law  # kept alive: the plan is remembered by their identity
+        # Kept alive, for the plan is remembered by their identity.
+        self.contacts, self.law, self.laws = contacts, step.law, laws
         self.blocks = LawBlocks.of(laws, [law.C for law in laws])
         n_l, n_beta, n_sigma = equations.n - n_b, self.blocks.n_beta, self.blocks.n_sigma
         self.layout = Layout({"p_b": n_b, "p_l": n_l, "beta": n_beta, "sigma": n_sigma})
@@ -98,14 +99,22 @@ def equations_of(terms: StepTerms) -> Rows:
 
 
 def plan_of(step: ContactStep, equations: Rows, n_b: int) -> OperationalPlan:
-    """Return the plan for steps of this kind, kept with the state for the next one."""
-    contacts, law = step.contacts, step.law
+    """Return the plan for steps of this kind, kept with the state for the next one.
+
+    It is found by the identity of the contacts, or where the same bodies touch under the same laws.
+    """
+    contacts, kept = step.contacts, step.state.workspaces
     links = (equations.link.tobytes(), equations.row.tobytes(), n_b) if equations.n else ()
-    key = id(contacts), id(law), step.dt, step.friction_directions, links
-    plan: OperationalPlan | None = step.state.workspaces.get(key)
+    same = id(contacts), id(step.law), step.dt, step.friction_directions, links
+    plan: OperationalPlan | None = kept.get(same)
     if plan is None:
-        plan = OperationalPlan(step, equations, n_b)
-        step.state.keep_workspace(key, plan)
+        laws = tuple(map(id, step.law_rows))
+        alike = contacts.link_a.tobytes(), contacts.link_b.tobytes(), laws, links
+        plan = kept.get(alike)
+        if plan is None:
+            plan = OperationalPlan(step, equations, n_b)
+            step.state.keep_workspace(alike, plan)
+            step.state.keep_workspace(same, plan)
     return plan
 
 

@@ -456,3 +456,21 @@ def test_baumgarte_removes_its_share_of_the_loop_error(name):
 def test_neither_hinges_nor_loops_drift(scene: Scene):
     _, everywhere = solved_everywhere(scene, "coulomb")
     assert max(found.outcome.drift for found in everywhere.values()) <= SAME
+
+
+def test_a_plan_of_os_serves_other_contacts_of_the_same_bodies():
+    """Contacts that move from step to step are packed anew; what does not change is made once."""
+    state = systems.box().state(theta_dot=[1.0, 0, 0, 0, 0, 0])
+    formulation, problems = mf.formulation("os"), []
+    for shift in (0.0, 0.01):
+        contacts = [
+            mf.Contact(c.body_a, c.body_b, np.add(c.point, [shift, 0, 0]), c.normal, 0.5)
+            for c in systems.contacts_of(state, 4)
+        ]
+        problems.append(formulation.build(mf.ContactStep(state, contacts, DT))[0])
+        fresh = systems.box().state(theta_dot=[1.0, 0, 0, 0, 0, 0])
+        again = formulation.build(mf.ContactStep(fresh, contacts, DT))[0]
+        np.testing.assert_array_equal(problems[-1].M, again.M)
+        np.testing.assert_array_equal(problems[-1].q, again.q)
+    assert len({id(plan) for plan in state.workspaces.values()}) == 1
+    assert (problems[0].M != problems[1].M).any()
