@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from numba import types
 
+from mcpframe.contact.contact import GAP, NORMAL, RECORD
+from mcpframe.contact.law import FORCE_N
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
 from mcpframe.multibody.articulated_kernels import free_accelerations
 from mcpframe.multibody.compliance_kernels import between, compliance_of_rows
@@ -48,10 +50,8 @@ FORM_HEAD = ROW_HEAD + 16
 G_FORM, G_FORMS, G_UNKNOWN, G_UNKNOWNS, G_DIRECTIONS = range(5)
 GROUP_ROW = 5
 
-# Contact records, as `mcpframe.contact.contact` packs them.
-R_AXES, R_GAP, RECORD = 4, 16, 20
-NORMAL_FORCE = 3
-"""The component of a contact's wrench that its gap belongs to."""
+R_AXES, R_GAP = NORMAL.start, GAP
+"""In a contact's record: its axes n, t_1, t_2, and its gap."""
 
 
 @inline
@@ -172,7 +172,7 @@ def group_rows(IR, XR, records, gap_share):
             total = 0.0
             for f in range(get(IR, a + G_FORMS)):
                 value = get(XR, velocity + first + f)
-                if get(IR, IR[FORM_COMPONENT] + first + f) == NORMAL_FORCE:
+                if get(IR, IR[FORM_COMPONENT] + first + f) == FORCE_N:
                     value += gap_share * get(records, get(IR, IR[FORM_CONTACT] + first + f) * RECORD + R_GAP)
                 total += get(XR, C + f * count + c) * value
             put(XR, q + unknown + c, total)

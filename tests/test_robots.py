@@ -55,7 +55,7 @@ NO_LINKS = "ur_description/ur3.urdf"
 MASSLESS_LEAVES = ("romeo_description/romeo.urdf", "romeo_description/romeo_laas_small.urdf")
 ARMATURE = 1e-3
 SINGULAR_NECK = "icub_description/icub.urdf"
-SINGULAR_TOLERANCE = 1e-8
+SINGULAR_TOLERANCE = 1e-9
 """iCub's head is a point near the last axis of its neck: the condition number of its mass matrix passes 1e8,
 and Pinocchio's own two ways to the inverse differ by 1e-9."""
 

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 import mcpframe as mf
 from mcpframe.exceptions import ModelError, ModelWarning, OptionError, nearest
+from mcpframe.io.readers import READERS, typed_options
 from mcpframe.multibody.projection import project_loops, project_rates
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
 
-READERS: dict[str, Callable[..., mf.Model]] = {
-    ".urdf": mf.load_urdf,
-    ".xml": mf.load_mjcf,
-    ".mjcf": mf.load_mjcf,
-}
-"""Who reads a robot file, by the end of its name."""
 DRAWS = 100
 """Random coordinates that are tried before loops count as impossible to close."""
 
@@ -42,14 +35,14 @@ def make_model(system: str, options: Mapping[str, Any]) -> mf.Model:
     """Return the model that SYSTEM names, made or read with the options of --set."""
     reader = READERS.get(Path(system).suffix.lower())
     if reader is not None:
-        return _told(partial(reader, system, **_typed(reader, options)))
+        return _told(partial(reader, system, **_set(reader, options)))
     known = mf.systems.available()
     if system not in known:
         raise OptionError(
             f"no system {system!r};{nearest(system, known)} known: {', '.join(known)}; "
             "a robot is a path to a .urdf or .xml (MJCF) file"
         )
-    return mf.systems.make(system, **_typed(getattr(mf.systems, system), options))
+    return mf.systems.make(system, **_set(getattr(mf.systems, system), options))
 
 
 def start_state(model: mf.Model, start: Start, seed: int) -> State:
@@ -70,23 +63,11 @@ def _random_coordinates(model: mf.Model, rng: np.random.Generator) -> Any:
     return project_loops(model, model.random_theta(rng))
 
 
-def _typed(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a function with values of the types it declares, or raise OptionError."""
-    known = [name for name in inspect.signature(function).parameters if name != "path"]
-    hints = get_type_hints(function)
-    typed = {}
-    for key, value in options.items():
-        if key not in known:
-            listed = ", ".join(known) or "none"
-            raise OptionError(
-                f"--set {key}: {function.__name__} has no such option;{nearest(key, known)} "
-                f"(options: {listed})"
-            )
-        try:
-            typed[key] = TypeAdapter(hints[key]).validate_python(value)
-        except ValidationError as error:
-            raise OptionError(f"--set {key}={value}: {error.errors()[0]['msg'].lower()}") from None
-    return typed
+def _set(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return typed_options(function, options)
+    except OptionError as error:
+        raise OptionError(f"--set: {error}") from None
 
 
 def _told(read: Callable[[], mf.Model]) -> mf.Model:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
 
 from mcpframe import systems
 from mcpframe.arrays import Array
-from mcpframe.exceptions import ModelError, OptionError, nearest
-from mcpframe.io.mjcf import load_mjcf
-from mcpframe.io.urdf import load_urdf
+from mcpframe.exceptions import ModelError
+from mcpframe.io.readers import READERS, typed_options
 from mcpframe.multibody.closures import Ball, Closure, Distance, Gear, Pin, Weld
 from mcpframe.multibody.hinge import Hinge
 from mcpframe.multibody.joining import Part
@@ -24,8 +20,6 @@ from mcpframe.simulation.functions import find_function, with_options
 from mcpframe.simulation.shape_tables import geometry_of, pose_of
 from mcpframe.simulation.toml_tables import TomlTable, is_vector
 
-READERS: dict[str, Callable[..., Model]] = {".urdf": load_urdf, ".xml": load_mjcf, ".mjcf": load_mjcf}
-"""Who reads a robot file, by the end of its name."""
 ORIGINS = ("system", "file", "link")
 """What a model may come from."""
 PER_DOF = ("lower", "upper", "damping", "stiffness", "rest", "armature")
@@ -48,26 +42,6 @@ def part_of(table: TomlTable) -> Part:
         raise table.error(key, f"a model comes from one of {', '.join(ORIGINS)}; here {said} is given")
     model = {"system": _system, "file": _robot, "link": _in_line}[given[0]](table)
     return Part(model, table.text("prefix", ""), pose_of(table), table.flag("environment", True))
-
-
-def typed_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of a function with values of the types that it declares, or raise OptionError."""
-    hints = get_type_hints(function)
-    known = [name for name in inspect.signature(function).parameters if name != "path"]
-    for key in options:
-        if key not in known:
-            listed = ", ".join(known) or "none"
-            raise OptionError(
-                f"{function.__name__} has no option {key!r};{nearest(key, known)} (options: {listed})"
-            )
-    return {key: _typed(key, hints[key], value) for key, value in options.items()}
-
-
-def _typed(key: str, hint: Any, value: Any) -> Any:
-    try:
-        return TypeAdapter(hint).validate_python(value)
-    except ValidationError as error:
-        raise OptionError(f"{key} = {value!r}: {error.errors()[0]['msg'].lower()}") from None
 
 
 def _system(table: TomlTable) -> Model:
