@@ -156,9 +156,8 @@ def friction_block(IR, XR, i, j):
 
 
 @callee
-def group_rows(IR, XR, records, gap_share):
-    """Write the blocks of M between all groups, and their rows of q: C* (velocity + gap_share gap)."""
-    velocity, q = IR[FORM_VELOCITY], IR[M_AT] + IR[N_Z] * IR[N_Z]
+def group_blocks(IR, XR):
+    """Write the blocks of M between all groups."""
     for i in range(IR[N_GROUPS]):
         a = IR[GROUPS] + i * GROUP_ROW
         for j in range(i + 1):
@@ -166,6 +165,14 @@ def group_rows(IR, XR, records, gap_share):
                 friction_block(IR, XR, i, j)
             else:
                 group_block(IR, XR, i, j)
+
+
+@callee
+def group_constants(IR, XR, records, gap_share):
+    """Write the rows of q of all groups: C* (velocity + gap_share gap)."""
+    velocity, q = IR[FORM_VELOCITY], IR[M_AT] + IR[N_Z] * IR[N_Z]
+    for i in range(IR[N_GROUPS]):
+        a = IR[GROUPS] + i * GROUP_ROW
         first, unknown, count = get(IR, a), get(IR, a + G_UNKNOWN), get(IR, a + G_UNKNOWNS)
         C = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS)
         for c in range(count):
@@ -208,5 +215,6 @@ def operational_space(I, X, IR, XR, records, dt, bias, gap_share, done):
     contact_halves(I, X, IR, XR, records, dt, bias)
     compliance_of_rows(I, X, IR, XR)
     form_compliance(IR, XR)
-    group_rows(IR, XR, records, gap_share)
+    group_blocks(IR, XR)
+    group_constants(IR, XR, records, gap_share)
     return failed

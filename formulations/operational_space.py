@@ -5,15 +5,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, final
 
 import numpy as np
 
+from mcpframe.compiled import CompiledFormulation
+from mcpframe.contact.law import LawRows
 from mcpframe.formulations.base import Recovery, StepFormulation
 from mcpframe.formulations.operational_kernels import operational_space
 from mcpframe.formulations.operational_plan import OperationalPlan, equations_of, plan_of
 from mcpframe.formulations.operational_recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
+from mcpframe.multibody.skeleton import Skeleton
 from mcpframe.problem import MixedLCP
 
 
@@ -36,6 +40,12 @@ class OperationalSpace(StepFormulation):
     def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
         plan = assembled(terms)
         return plan.problem(), OperationalRecovery(terms, plan.layout)
+
+    def compiled(self, skeleton: Skeleton, laws: Sequence[LawRows]) -> CompiledFormulation | None:
+        """Return kernels by which compiled code writes steps as this formulation does; None for none."""
+        from mcpframe.formulations.operational_compiled import compiled_operational_space  # when asked for
+
+        return None if self.contact_bias else compiled_operational_space(skeleton, laws)
 
 
 def assembled(terms: StepTerms) -> OperationalPlan:

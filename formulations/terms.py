@@ -20,7 +20,8 @@ import scipy.sparse as sp
 from mcpframe.arrays import Array
 from mcpframe.contact.step import ContactStep
 from mcpframe.formulations.law_blocks import LawBlocks
-from mcpframe.multibody.rows import Rows, moved_wrench
+from mcpframe.multibody.rows import Indices, Rows, moved_wrench
+from mcpframe.multibody.state import State
 
 RANK_TOLERANCE = 1e-8
 """Share of the largest singular value of G_b below which a direction of it counts as redundant: loops are
@@ -102,7 +103,7 @@ class StepTerms:
     @property
     def n_l(self) -> int:
         """Number of joint limits within reach."""
-        return self.limits.n
+        return int(self.step.limit_index.size)
 
     @property
     def c(self) -> Array:
@@ -141,7 +142,7 @@ class StepTerms:
 
         Closures that repeat each other share their load in many ways; this one does not depend on who shared.
         """
-        impulses: Array = self.basis @ (self.basis.T @ p_b)
+        impulses: Array = self.basis @ (self.basis.T @ p_b) if p_b.size else p_b
         return impulses
 
     def force_impulse(self) -> Array:
@@ -160,14 +161,33 @@ class StepTerms:
         Args:
             impulses: p = [p_b; p_l; β].
         """
-        state = self.step.state
-        rows = Rows.concatenate([self.closures, self.limits, self.contacts])
-        n_e = self.n_b + self.n_l
-        on_rows = np.concatenate([impulses[:n_e], self.laws.D @ impulses[n_e:]])
-        at_origins = moved_wrench(rows.wrench, rows.point - state.link_poses()[1][rows.link])
+        state, n_e = self.step.state, self.n_b + self.n_l
         on_links = np.zeros((state.model.n_links, 6))
-        np.add.at(on_links, rows.link, on_rows[rows.row, None] * at_origins)
+        if n_e:
+            rows = Rows.concatenate([self.closures, self.limits])
+            on_rows = impulses[rows.row, None] * rows.wrench
+            add_wrenches(on_links, state, rows.link, rows.point, on_rows)
+        contacts, on_contacts = self.step.contacts, self.contact_impulses(impulses[n_e:])
+        for link, sign in ((contacts.link_a, 1.0), (contacts.link_b, -1.0)):
+            moves = link >= 0
+            if moves.any():
+                pushes = sign * on_contacts[moves]
+                add_wrenches(on_links, state, link[moves], contacts.points[moves, :3], pushes)
         return self.free_velocity() + state.respond(link_wrenches=on_links)
+
+    def contact_impulses(self, beta: Array) -> Array:
+        """Return the impulsive wrench [moment; force] on body A of every contact, world axes [n_u, 6]."""
+        own, at = np.zeros((len(self.step.contacts), 2, 3)), 0
+        for i, law in enumerate(self.step.law_rows):
+            own[i].flat = law.Wd @ beta[at : at + law.m]
+            at += law.m
+        return (own @ self.step.contacts.axes).reshape(-1, 6)
+
+
+def add_wrenches(on_links: Array, state: State, link: Indices, point: Array, wrench: Array) -> None:
+    """Add wrenches at points to those at the origins of their links [n_links, 6]."""
+    arm = point - state.link_poses()[1][link]
+    np.add.at(on_links, link, moved_wrench(wrench, arm))
 
 
 def closure_basis(step: ContactStep) -> Array:

@@ -19,12 +19,14 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 KERNELS: dict[str, Any] = {}
 """Every compiled kernel by qualified name, in order of compilation."""
@@ -166,11 +168,16 @@ def by_address(dispatcher: Any) -> Any:
     The address, different in every process, is an argument (`types.intp`) of the kernel that calls.
     """
     (result,) = dispatcher.overloads.values()
-    called = result.signature
+    function = calls_of(result.signature, dispatcher.__qualname__)
+    function.py_func = dispatcher.py_func  # for `_stamp`
+    return function
+
+
+def calls_of(called: Any, name: str) -> Any:
+    """Return f(address, (arguments ...)) for kernels of one signature, so that any of them can be called."""
 
     def call(typing_context: Any, address: Any, arguments: Any) -> Any:
         if len(arguments) != len(called.args):
-            name = dispatcher.__qualname__
             raise numba.TypingError(f"{name} takes {len(called.args)} arguments, not {len(arguments)}")
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -188,9 +195,59 @@ def by_address(dispatcher: Any) -> Any:
 
         return called.return_type(types.intp, arguments), generate
 
-    function = intrinsic(call)
-    function.py_func = dispatcher.py_func  # for `_stamp`
-    return function
+    return intrinsic(call)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def window(typing_context: Any, array: Any, start: Any, n: Any) -> Any:
+    """Return array[start : start + n] of a flat array, without a look at its bounds."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _view(context, builder, signature, values[:2], (values[2],))
+
+    return array.copy(readonly=not array.mutable)(array, types.intp, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def matrix_window(typing_context: Any, array: Any, start: Any, rows: Any, columns: Any) -> Any:
+    """Return the matrix that begins at array[start] of a flat array, row by row."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _view(context, builder, signature, values[:2], values[2:])
+
+    kind = array.copy(ndim=2, readonly=not array.mutable)
+    return kind(array, types.intp, types.intp, types.intp), generate
+
+
+def _view(context: Any, builder: Any, signature: Any, source: Any, shape: Any) -> Any:
+    """Return an array of some shape on another's data."""
+    kind = signature.return_type
+    data = context.make_array(signature.args[0])(context, builder, source[0]).data
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [item] if len(shape) == 1 else [builder.mul(shape[1], item), item]
+    view = context.make_array(kind)(context, builder)
+    populate_array(
+        view,
+        builder.gep(data, [source[1]]),
+        list(shape),
+        strides,
+        item,
+        context.get_constant_null(types.voidptr),
+    )
+    return view._getvalue()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def cycles(typing_context: Any) -> Any:
+    """Return the processor's counter of cycles."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        counter = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.IntType(64), []), "llvm.readcyclecounter"
+        )
+        return builder.call(counter, [])
+
+    return types.int64(), generate
 
 
 def _stamp(dispatcher: Any) -> None:

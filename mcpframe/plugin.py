@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
+from mcpframe.compiled import CompiledFormulation, CompiledSolver
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows
 from mcpframe.exceptions import OptionError, nearest
+from mcpframe.multibody.skeleton import Skeleton
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import Claim, Solution
 
@@ -100,6 +102,10 @@ class AbstractSolver(AbstractPlugin):
     def _solve(self, problem: Any, request: Request) -> Claim:
         """Look for a solution and say what was found."""
 
+    def compiled(self) -> CompiledSolver | None:
+        """Return kernels by which compiled code solves mixed LCPs as this solver does; None for none."""
+        return None
+
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Solve independent problems in one thread; override where a kernel can take many at once."""
         return [self._solve(problem, request) for problem, request in zip(problems, requests, strict=True)]
@@ -118,6 +124,15 @@ class AbstractFormulation(AbstractPlugin):
     @abstractmethod
     def recover(self, recovery: Any, solution: Solution) -> Any:
         """Return velocities and impulses that belong to the solution of the step's problem."""
+
+    def compiled(self, skeleton: Skeleton, laws: Sequence[LawRows]) -> CompiledFormulation | None:
+        """Return kernels by which compiled code writes steps as this formulation does; None for none.
+
+        Args:
+            skeleton: of the tree of links.
+            laws: what contacts of each material may do.
+        """
+        return None
 
 
 FrictionDirections = Annotated[

@@ -7,9 +7,9 @@ enter. The path's end gives a basis; its point is recomputed from M by LU with r
 dictionary has drifted, and if the basis does not hold, the dictionary is made anew from it and the path goes
 on. Failing that, other covering vectors and scaled data are tried, in a fixed order.
 
-Cycling. The first path breaks ties by the largest pivot, which is fast and accurate on redundant contacts,
-and has a limited number of pivots. Later paths (and the only one, where `attempts` is 1) break them
-lexicographically, so that no basis repeats.
+Cycling. The first path takes the largest pivot among ties, and among what rounding alone keeps from being
+ties (Harris 1973); that is fast and accurate on redundant contacts, and has a limited number of pivots. Later
+paths (and the only one, where `attempts` is 1) break ties lexicographically, so that no basis repeats.
 
 Warm start. A basis (or the one that z0 suggests) is first tried as it is, then corrected by a few
 primal-dual active-set steps, then taken as the start of a path whose covering vector lifts only what is
@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from mcpframe.compiled import CompiledSolver
 from mcpframe.plugin import AbstractSolver, Request
 from mcpframe.problem import MixedLCP
 from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
@@ -54,12 +55,18 @@ DEFAULT_ATTEMPTS = 7
 BRIEF_SECONDS = 1.0
 """More than the default number of paths can take with MANY_FREE_ROWS rows: 74,000 pivots of a microsecond."""
 
+NEIGHBOURS = (1e-6, 1e-5, 1e-8, 1e-11)
+"""Shares of M's largest entry that are added to its diagonal for neighbouring problems."""
+POLISH_STEPS = 10
+NEARLY = 1e-3
+"""Residual, over the problem's scale, of a point that is worth such a search."""
+
 _STATUS = {
     ENDED: (Status.NUMERICAL, "every path ended on a basis that does not hold to the tolerance"),
     RAY: (Status.RAY, "the path ended on a secondary ray"),
     PIVOT_LIMIT: (Status.ITERATION_LIMIT, "the pivot limit was reached"),
     STOPPED: (Status.TIME_LIMIT, "the time limit was reached"),
-    SINGULAR: (Status.NUMERICAL, "the free rows are singular or contradict each other"),
+    SINGULAR: (Status.NUMERICAL, "a basis is singular: free rows or contacts contradict each other"),
 }
 
 
@@ -123,11 +130,49 @@ class Lemke(AbstractSolver):
         else:
             with alarm(request.deadline) as stop:
                 residual, ended, pivots = solve_dense(*arguments, stop)
-        return _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
+        claim = _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
+        if self.attempts > 1 and request.tol < residual <= NEARLY * problem.scale:
+            return self._sharpened(problem, request, claim)
+        return claim
+
+    def _sharpened(self, problem: MixedLCP, request: Request, claim: Claim) -> Claim:
+        """Look for a basis that holds where every path has ended on one that does not.
+
+        Paths of neighbouring problems, with more on the diagonal of M, end near the point of least norm; from
+        there an active-set polish finds the basis of redundant contacts that is farthest from singular.
+        """
+        size, n, work = float(np.abs(problem.M_dense).max()), problem.n, thread_workspace(problem.n)
+        for share in NEIGHBOURS:
+            M, codes, z = problem.M_dense + share * size * np.eye(n), np.zeros((2, n), np.int8), np.empty(n)
+            data = M, problem.q, problem.lower, problem.upper
+            solve_dense(
+                *data,
+                codes,
+                False,
+                request.tol,
+                self.max_pivots,
+                DEFAULT_ATTEMPTS,
+                z,
+                np.zeros(n),
+                *work,
+                NEVER,
+            )
+            polished = active_set_polish(
+                problem, z, basis=codes[0], max_steps=POLISH_STEPS, deadline=request.deadline
+            )
+            if problem.certify(polished.z)[2] <= request.tol:
+                return Claim(polished.z, Status.SOLVED, claim.iterations, basis=polished.basis)
+        return claim
 
     def _is_brief(self, n: int) -> bool:
         """Return whether all paths together take less than BRIEF_SECONDS: an alarm would cost a thread."""
         return n <= MANY_FREE_ROWS and self.max_pivots == 0 and self.attempts <= DEFAULT_ATTEMPTS
+
+    def compiled(self) -> CompiledSolver:
+        """Return kernels by which compiled code solves mixed LCPs as this solver does."""
+        from mcpframe.solvers.lemke_compiled import compiled_lemke  # compiled when asked for
+
+        return compiled_lemke(self.max_pivots, self.attempts)
 
     def _solve_batch(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
         """Solve runs of small problems of one size in one call, without the interpreter lock in between."""

@@ -40,6 +40,7 @@ from mcpframe.solvers.lemke_kernels import (
     ENDED,
     LARGEST_PIVOT,
     LEXICOGRAPHIC,
+    PIVOT_LIMIT,
     RAY,
     SINGULAR,
     STOPPED,
@@ -83,6 +84,9 @@ RELATIVE = 1e-9
 """A residual above this share of |q| is not accepted before all attempts are made, however loose tol is."""
 N_REPAIRS = 2
 """How often a path's end that does not hold is refactorised and followed further."""
+PROXIMAL = (5e-12, 1e-6)
+"""Shares of M's largest entry that are added to its diagonal where a path's end does not hold: of the bases
+of redundant contacts that path finds one that is far from singular."""
 
 
 @inline
@@ -204,14 +208,17 @@ def attempt(
     """Make the dictionary, follow the path, read the point and its codes; return (how it ended, pivots).
 
     Args:
-        plan: (start from the codes, scale the data, tie rule, seed of the cover, pivot limit).
+        plan: (start from the codes, scale the data, tie rule, seed of the cover, pivot limit, what is added
+            to the diagonal of the dictionary).
     """
-    warm, scaled, rule, seed, limit = plan
+    warm, scaled, rule, seed, limit, proximal = plan
     set_factors(M, V, scaled)
     n_comp, n_t = order_rows(lower, upper, K)
     plain = shift(M, q, lower, upper, V, R[W_BASE]) and not scaled
     kappa = magnitude(R[W_BASE], q.shape[0])
     load(M, R[W_BASE], lower, upper, kappa, T, V, K, n_t, plain)
+    for r in range(n_comp):
+        T[r, r] += proximal
     n_left = eliminate_free(T, V, K, n_comp, n_t, stop) if n_t > n_comp else 0
     n_r = n_t if n_left > 0 else n_comp
     if n_left > 0 and not pair_free(T, V, K, n_comp, n_t, n_left, stop):
@@ -254,6 +261,16 @@ def sharpen(
             copy_into(z, z_new)
             return sharper
     return residual
+
+
+@inline
+def largest_entry_of(M: Any) -> Any:
+    """Return the largest |M[i, j]|."""
+    size = 0.0
+    for i in range(M.shape[0]):
+        for j in range(M.shape[1]):
+            size = max(size, abs(M[i, j]))
+    return size
 
 
 @inline
@@ -305,7 +322,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         limit = max_pivots if max_pivots > 0 else (10 * n + 100) << min(max(k, 0), 30)
         ended = ENDED
         for _ in range(1 + N_REPAIRS):
-            plan = from_basis, scaled, rule, max(k, 0) // 2, limit
+            plan = from_basis, scaled, rule, max(k, 0) // 2, limit, 0.0
             ended, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
             total += pivots
             if ended == SINGULAR or (ended == STOPPED and pivots == 0):
@@ -319,6 +336,17 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
             first = ended
         if best <= goal or ended == STOPPED:
             return best, ended, total
+        if k == 0 and attempts > 1 and best < np.inf and ended != RAY and ended != PIVOT_LIMIT:
+            size = largest_entry_of(M)
+            for share in PROXIMAL:
+                for from_basis, added in ((False, share * size), (True, 0.0)):
+                    plan = from_basis, False, LARGEST_PIVOT, 0, limit, added
+                    _, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
+                    total += pivots
+                residual = sharpen(M, q, lower, upper, codes_new, z_new, R[SHARP], w, T, K, R)
+                best = keep_if_better(residual, best, z, z_new, codes[0], codes_new)
+                if best <= goal:
+                    return best, ENDED, total
     return best, first, total
 
 

@@ -54,6 +54,10 @@ LAST_PIVOT = 1e-12
 """The share below which entries are zero when nothing larger blocks."""
 TIE = 1e-12
 """Ratios this close (the data are scaled to one) are equal."""
+RELAX = 1e-11
+"""By this much a basic variable may pass its bound where that allows a larger pivot [Harris 1973]. At rest
+the speeds of redundant contacts are rounding; a path that heeds every digit of it makes thousands of small
+pivots and loses its accuracy on them."""
 POSTPONE_FROM = 64
 """Rows from which on updates are postponed; a smaller dictionary stays in the first-level cache."""
 T_ZERO = 2e-12
@@ -208,6 +212,15 @@ def smallest_step(V: Any, n_r: int) -> float:
     return least
 
 
+@inline_extremum
+def relaxed_step(V: Any, n_r: int) -> float:
+    """Return min STEP_i where every basic variable may pass its bound by RELAX."""
+    least = np.inf
+    for i in range(n_r):
+        least = min(least, V[STEP, i] + RELAX / abs(V[RATE, i]))
+    return least
+
+
 @inline
 def steps_to_bounds(V: Any, n_r: int, zero: float) -> None:
     """Write into STEP how far the entering variable can go until each basic one meets a bound."""
@@ -233,17 +246,19 @@ def ratio_test(T: Any, V: Any, K: Any, m: int, n_r: int, t: int, rule: int) -> A
     if best == np.inf:
         return -1, best
     limit = best + TIE * (1.0 + best)
+    if rule == LARGEST_PIVOT:
+        limit = max(limit, relaxed_step(V, n_r))
     count, largest = 0, -1
     for r in range(n_r):
         if V[STEP, r] <= limit:
             if K[BASIC_VAR, r] == t:
-                return r, best
+                return r, V[STEP, r]
             K[TIED, count] = r
             count += 1
             if largest < 0 or abs(V[RATE, r]) > abs(V[RATE, largest]):
                 largest = r
     if count == 1 or rule == LARGEST_PIVOT:
-        return largest, best
+        return largest, V[STEP, largest]
     return lex_least(T, V, K, count, m, n_r), best
 
 

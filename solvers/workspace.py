@@ -29,7 +29,7 @@ class Workspace(NamedTuple):
 def new_workspace(n: int) -> Workspace:
     """Return arrays for problems with n rows; the rows of T start on cache lines."""
     return Workspace(
-        _aligned(n, LINE * (n // LINE + 1)),
+        aligned(n, LINE * (n // LINE + 1)),
         np.empty((N_FLOAT_ROWS, n + 1)),
         np.empty((N_INT_ROWS, 2 * n + 1), np.int64),
         np.empty((N_WORK_ROWS, n)),
@@ -51,7 +51,8 @@ class _Last(threading.local):
 _last = _Last()
 
 
-def _aligned(rows: int, columns: int) -> Array:
+def aligned(rows: int, columns: int) -> Array:
+    """Return a matrix that begins on a cache line."""
     raw = np.empty(rows * columns + LINE)
     first = (-raw.ctypes.data) % (8 * LINE) // 8
     return raw[first : first + rows * columns].reshape(rows, columns)

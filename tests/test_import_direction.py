@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = (
     {"exceptions"},
     {"arrays", "jit", "palette"},
-    {"facts", "layout", "residual", "spatial"},
+    {"compiled", "facts", "layout", "residual", "spatial"},
     {"problem", "shapes"},
     {"friction", "infeasibility", "solution"},
     {"multibody"},
@@ -20,6 +20,7 @@ LAYERS = (
     {"config", "generators", "io", "solve", "systems"},
     {"simulation"},
     {"batch"},
+    {"studies"},
     {"mcpframe"},
     {"commands"},
     {"cli"},

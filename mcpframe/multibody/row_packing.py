@@ -33,8 +33,26 @@ def row_space(
         head: length of the head.
     """
     per_body = np.unique(row_body, return_counts=True)[1]
-    n_rows, n_lanes = int(row_body.size), int((-(-per_body // 4) * 4).sum())
-    n_vertices = min(2 * per_body.size, n_bodies)
+    n_lanes = int((-(-per_body // 4) * 4).sum())
+    IR, XR = room_for_rows(
+        n_bodies, row_body.size, n_lanes, per_body.size, more_integers or {}, more_doubles or {}, head
+    )
+    IR[rows.N_ROWS] = row_body.size
+    IR[IR[rows.ROW_BODY] : IR[rows.ROW_BODY] + row_body.size] = row_body
+    return IR, XR
+
+
+def room_for_rows(
+    n_bodies: int,
+    n_rows: int,
+    n_lanes: int,
+    n_touched: int,
+    more_integers: Mapping[int, int],
+    more_doubles: Mapping[int, int],
+    head: int,
+) -> tuple[Indices, Array]:
+    """Return IR and XR for any so many rows in so many lanes on so many of the bodies."""
+    n_vertices = min(2 * n_touched, n_bodies)
     integers = {
         rows.ROW_BODY: n_rows,
         rows.ROW_LANE: n_rows,
@@ -43,7 +61,7 @@ def row_space(
         rows.VERTEX_AT: n_bodies,
         rows.CHILDREN: n_bodies,
         rows.VERTICES: n_vertices * rows.VERTEX_ROW,
-        **(more_integers or {}),
+        **more_integers,
     }
     doubles = {
         rows.WRENCHES: n_rows * PAIR,
@@ -53,15 +71,12 @@ def row_space(
         rows.CARRIED: 6 * n_lanes,
         rows.REACH: n_vertices * 6 * n_lanes,
         rows.LAMBDA: n_lanes * n_lanes,
-        **(more_doubles or {}),
+        **more_doubles,
     }
     slots = np.zeros(head, dtype=np.int64)
     n_integers = _place(slots, integers, head, 1)
     n_doubles = _place(slots, doubles, 0, 8)
-    IR = np.concatenate([slots, np.zeros(n_integers - head, dtype=np.int64)])
-    IR[rows.N_ROWS] = n_rows
-    IR[IR[rows.ROW_BODY] : IR[rows.ROW_BODY] + n_rows] = row_body
-    return IR, aligned_zeros(n_doubles)
+    return np.concatenate([slots, np.zeros(n_integers - head, dtype=np.int64)]), aligned_zeros(n_doubles)
 
 
 def _place(head: Indices, sizes: dict[int, int], start: int, unit: int) -> int:

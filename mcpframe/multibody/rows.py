@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Indices = NDArray[np.int64]
 
+NEXT, LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+"""Axes after and before each: a x b = a[NEXT] b[LAST] - a[LAST] b[NEXT]; np.cross takes ten times as long."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -126,8 +129,9 @@ class Rows:
 
 def moved_wrench(wrench: Array, arm: Array) -> Array:
     """Return wrenches [..., 6] at a point that lies `arm` [..., 3] before theirs: phi times the wrench."""
-    moment, force = wrench[..., :3], wrench[..., 3:]
-    return np.concatenate([moment + np.cross(arm, force), force], axis=-1)
+    moved = wrench.copy()
+    moved[..., :3] += arm[..., NEXT] * wrench[..., 3 + LAST] - arm[..., LAST] * wrench[..., 3 + NEXT]
+    return moved
 
 
 def hinge_rate_rows(state: State, dofs: Sequence[int] | Indices) -> Rows:
