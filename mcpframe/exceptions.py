@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcpframe.solution import Solution
@@ -43,17 +43,18 @@ class NotSolvedError(McpframeError):
 
     Attributes:
         solution: what the solver returned, with its status and residual.
+        problem: what it was asked, where that is kept.
     """
 
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
+    def __init__(self, solution: Solution, problem: Any = None) -> None:
+        self.solution, self.problem = solution, problem
         super().__init__(
             f"{solution.solver}: {solution.status.name} (natural residual {solution.residual:.3g}). "
             f"{solution.message or solution.status.remedy}"
         )
 
-    def __reduce__(self) -> tuple[type[NotSolvedError], tuple[Solution]]:
-        return type(self), (self.solution,)  # pickled by what it is made from, not by its text
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.solution, self.problem)  # pickled by what it is made from, not by its text
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -29,4 +29,8 @@ def test_plane_motions_are_seen_from_the_side(rng):
     assert view_of(points * [1, 0, 1]) == Camera(-90.0, 0.0)
     assert view_of(points * [0, 1, 1]) == Camera(0.0, 0.0)
     assert view_of(points) == Camera()
-    assert view_of(np.zeros((0, 3))) == view_of(np.zeros((1, 3))) == Camera(-90.0, 0.0)
+
+
+def test_a_stack_is_seen_from_above_a_corner(rng):
+    assert view_of(rng.standard_normal((10, 2, 3)) * [0, 0, 1]) == Camera()
+    assert view_of(np.zeros((0, 3))) == view_of(np.zeros((1, 3))) == Camera()

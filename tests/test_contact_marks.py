@@ -62,8 +62,9 @@ def test_the_first_step_has_no_time_to_average_over():
 
 
 def test_forces_act_on_links_and_against_each_other():
-    points, forces = contact_marks(RUN, 1, DT / 2).arrows()
+    points, forces, modes = contact_marks(RUN, 1, DT / 2).arrows()
     assert points[:, 0].tolist() == [0.1, 9.0, 9.0]
     np.testing.assert_allclose(forces[:, 2] * DT, [4.0, 0.5, -0.5])
+    assert modes[1] == modes[2], "both arrows of a contact have its mode"
     world_first = trajectory([], [(-1, 2, 1, 0.0, 3.0, ROLLING)])
     assert contact_marks(world_first, 1, DT / 2).arrows()[1][0, 2] == pytest.approx(-3.0 / DT)

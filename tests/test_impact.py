@@ -5,7 +5,8 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.impact_step import ImpactStep
-from mcpframe.simulation.impact import approach_speeds, resolve_impact
+from mcpframe.simulation.impact import resolve_impact
+from mcpframe.simulation.response import approach_speeds
 
 FORMULATIONS = sorted(mf.available_formulations())
 EXACT = 1e-9

@@ -8,7 +8,7 @@ from runs import header, steps
 
 pytest.importorskip("matplotlib")
 
-from mcpframe import FileFormatError, Node, PluginError, ProblemError
+from mcpframe import FileFormatError, Node, PluginError
 from mcpframe.simulation import plots
 from mcpframe.simulation.figures import new_figure, pixels, save
 from mcpframe.simulation.steps import MODES, StepBlock
@@ -100,30 +100,6 @@ def test_steps_that_were_not_solved_are_in_plain_sight(run):
     (axis,) = drawn(plots.solve_time, Trajectory(run.header, block))
     assert legend(axis)[-1] == "not solved: 3"
     assert curve(axis, 3)[:, 0].tolist() == run.time[5:8].tolist()
-
-
-def test_runs_are_compared_over_their_common_time(run):
-    other = Trajectory(run.header, run.steps.rows(0, 40))
-    height, velocity, apart = plots.compare([run, other], ["os", "nmc_os"]).axes
-    assert legend(height) == ["os", "nmc_os"]
-    np.testing.assert_array_equal(curve(height, 1), curve(height, 0)[:40])
-    assert len(velocity.lines) == 2
-    assert np.isnan(curve(apart)[:, 1]).all(), "where they agree there is nothing to see"
-    assert height.lines[0].get_linestyle() != height.lines[1].get_linestyle(), "seen without colours too"
-
-
-def test_the_distance_of_two_runs_is_shown(run):
-    shifted = run.theta + np.array([0.01, 0.0, 0.0])
-    other = Trajectory(run.header, StepBlock(time=run.time, theta=shifted, theta_dot=run.theta_dot))
-    _, _, apart = plots.compare([run, other], ["a", "b"]).axes
-    heights = [plots.vertical_motion(one, run.last_link)[1] for one in (run, other)]
-    np.testing.assert_allclose(curve(apart)[:, 1], np.abs(heights[0] - heights[1]))
-
-
-@pytest.mark.parametrize(("n", "labels"), [(1, ["a", "b"]), (2, ["a"]), (0, [])])
-def test_every_run_needs_a_label(run, n, labels):
-    with pytest.raises(ProblemError, match="give one each"):
-        plots.compare([run] * n, labels)
 
 
 def test_pictures_are_written(run, tmp_path):

@@ -1,12 +1,18 @@
 """Runs of whole scenes, from Python and from the command line."""
 
+import dataclasses
+import io
+import pickle
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import mcpframe as mf
 from mcpframe.cli import main
+from mcpframe.commands.run_summary import summary
 from mcpframe.simulation.settings import Output
 
 SCENES = sorted((Path(__file__).parents[1] / "examples" / "scenes").glob("*.toml"))
@@ -60,9 +66,68 @@ def test_the_command_writes_a_trajectory_and_plots(tmp_path, capsys):
     scene, out = SCENES[0].parent / "box_stack.toml", tmp_path / "run"
     assert main(["simulate", str(scene), "--out", str(out), "--set", "duration=0.02"]) == 0
     printed = capsys.readouterr().out
-    assert "simulated" in printed
-    assert "0 steps without a certified solution" in printed
+    assert re.search(r"simulated +0\.02 s, 10 steps", printed)
+    assert re.search(r"not solved +0 steps", printed)
+    assert re.search(r"per step: build \d+%, solve \d+%, recover \d+%, other \d+%", printed)
+    assert f"mcpframe view {out}" in printed
     assert {"trajectory.h5", "energy.png"} <= {path.name for path in out.iterdir()}
+
+
+def test_the_folder_is_called_like_the_scene_unless_it_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--no-plots", "--set", "duration=0.004"]
+    assert main(["simulate", str(SCENES[0].parent / "box_stack.toml"), *words]) == 0
+    assert (tmp_path / "box_stack" / "trajectory.h5").is_file()
+    assert "box_stack: trajectory.h5" in capsys.readouterr().out
+
+
+HOPELESS = 1e-300
+"""A residual that no solve reaches."""
+ROUNDING = 1e-12
+"""Steps whose solve fails are taken by other code than the rest, with other rounding."""
+
+
+def test_a_run_stops_at_a_failed_solve_and_keeps_the_problem_and_the_steps_before(tmp_path):
+    start = mf.Pose.from_rpy((0, 0, 0.12), (0.3, 0.4, 0.2))  # so that it falls before there is a problem
+    scene = mf.Scene(mf.systems.box(), theta={"box": start}, stepping=mf.Stepping(duration=0.3))
+    with pytest.raises(mf.NotSolvedError, match=r"box: step \d+, at t = [\d.]+ s, was not solved") as caught:
+        mf.simulate(scene, out=tmp_path, tol=HOPELESS)
+    error = caught.value
+    assert error.problem_file == tmp_path / "failed_problem.npz"
+    assert f"mcpframe solve {error.problem_file} --solver lemke" in str(error)
+    record = mf.load_record(error.problem_file)
+    assert mf.solve(record.problem, "lemke", tol=HOPELESS).residual == error.solution.residual
+    taken = record.provenance["step"] - 1
+    assert len(error.trajectory) == len(mf.Trajectory.load(tmp_path)) == taken + 1 > 10
+    usual = mf.simulate(scene).theta[: taken + 1]
+    np.testing.assert_allclose(error.trajectory.theta, usual, atol=ROUNDING)
+    with pytest.raises(mf.NotSolvedError, match=f"step {taken + 1}"):  # resumed, it fails where it did
+        mf.simulate(scene, out=tmp_path, tol=HOPELESS)
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_the_command_that_stops_at_a_failed_solve_says_so(tmp_path, capsys):
+    scene = SCENES[0].parent / "box_stack.toml"
+    words = ["simulate", str(scene), "--out", str(tmp_path), "--no-plots", "--set", f"tol={HOPELESS}"]
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert "box_stack: step 1, at t = 0 s, was not solved" in " ".join(printed.err.split())
+    assert (tmp_path / "failed_problem.npz").is_file()
+    assert "simulated" in printed.out
+
+
+def test_an_impact_that_adds_energy_is_warned_of(tmp_path):
+    run = pendulum(duration=2.5, dt=2e-3)
+    assert "WARNING" not in drawn(summary(run))
+    lower = dataclasses.replace(run.impacts, energy_before=0.5 * run.impacts.energy_after)
+    gained = mf.Trajectory(run.header, dataclasses.replace(run.steps, impacts=lower))
+    assert f"WARNING: it grew in {len(lower)} of them" in drawn(summary(gained))
+
+
+def drawn(table):
+    console = Console(width=200, record=True, file=io.StringIO())
+    console.print(table)
+    return console.export_text()
 
 
 @pytest.mark.parametrize(
@@ -78,11 +143,3 @@ def test_a_bad_setting_is_named_and_nothing_is_written(tmp_path, capsys, words, 
     assert main(["simulate", str(scene), "--out", str(tmp_path / "run"), *words]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
-
-
-def test_a_folder_that_holds_a_run_is_refused(tmp_path, capsys):
-    words = ["simulate", str(SCENES[0].parent / "box_stack.toml"), "--out", str(tmp_path), "--no-plots"]
-    words += ["--set", "duration=0.004"]
-    assert main(words) == 0
-    assert main(words) == 2
-    assert "trajectory.h5" in capsys.readouterr().err

@@ -71,6 +71,14 @@ def test_shapes_of_the_world_are_scenery_but_planes_are_not():
     assert sum(len(faces) for _, faces in scenery) == 1
 
 
+def test_the_whole_scene_has_tables_but_no_landscapes():
+    world = (Geometry(Plane()), Geometry(Box((1, 1, 1)), mf.Pose((3, 0, 0))), Geometry(Box((99, 99, 1))))
+    ball = mf.Link("ball", mass=1.0, inertia=np.eye(3), geometry=Geometry(Sphere(0.5)))
+    stage = Stage(still(mf.Model([ball], geometry=world)), np.array([0]), 0.0)
+    assert stage.region.high.tolist() == [0.5, 0.5, 0.5]
+    np.testing.assert_allclose(stage.whole.high, [3.0 + np.sqrt(0.75), np.sqrt(0.75), np.sqrt(0.75)])
+
+
 def test_links_without_shapes_are_lines_to_their_parents():
     bare = mf.Model(
         [
@@ -82,10 +90,23 @@ def test_links_without_shapes_are_lines_to_their_parents():
             ),
         ]
     )
-    stage = Stage(still(bare), np.array([0]), 0.0)
+    stage = Stage(still(bare), np.array([0]), 0.0, Camera(-90.0, 0.0))
     np.testing.assert_allclose(stage.sticks(0)[1], [(0, 3), (0, 2)], atol=1e-15)
     assert (stage.size > 0.0).all()
-    np.testing.assert_allclose(stage.anchors, [(0, 3)], atol=1e-15)
+    np.testing.assert_allclose(stage.anchors, [(0, 0, 3)], atol=1e-15)
+    assert len(stage.frame) == 0, "one anchor needs no frame"
+
+
+def test_anchors_near_each_other_are_on_one_frame():
+    arms = Stage(still(mf.systems.dual_arm()), np.array([0]), 0.0)
+    assert (len(arms.anchors), len(arms.frame)) == (3, 3), "head and shoulders"
+    far = mf.Model(
+        [
+            mf.Link(f"bar_{x}", "world", mf.Hinge("pin"), mf.Pose((x, 0, 1)), 1.0, (0, 0, 0), np.eye(3))
+            for x in (0.0, 9.0)
+        ]
+    )
+    assert len(Stage(still(far), np.array([0]), 0.0).frame) == 0
 
 
 def test_free_bodies_have_no_anchor():

@@ -6,9 +6,11 @@ import pytest
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
 from mcpframe.shapes import Box, Geometry, Plane, Sphere
+from mcpframe.simulation.energy_audit import EnergyWarning
 from mcpframe.simulation.scene import Scene
 from mcpframe.simulation.settings import Stepping
 from mcpframe.simulation.simulate import simulate
+from mcpframe.simulation.stepping import Stepper
 
 G = 9.81
 DT = 1e-3
@@ -57,15 +59,38 @@ def test_a_ball_bounces_at_the_times_and_heights_of_the_textbook(restitution_mod
     assert height[between].max() == pytest.approx(0.25, abs=0.125 * G * DT**2 + IMPACT)
 
 
-def test_a_ball_comes_to_rest_when_the_sum_of_its_flights_ends():
-    """At √(2h/g) (1 + e)/(1 - e); bounces lower than the tolerance of 1 µm, 1 ms long, are not made."""
-    ball = run(body(Sphere(0.1)), (0, 0, 1.1), restitution=0.5, duration=1.5)
-    end = np.sqrt(2.0 / G) * 3.0
-    still = ball.time >= end + 2 * DT
+@pytest.mark.parametrize("restitution", [0.2, 0.5, 0.8])
+def test_a_ball_comes_to_rest_when_the_sum_of_its_flights_ends(restitution):
+    """At √(2h/g) (1 + e)/(1 - e), less the bounces that are not made.
+
+    Those would leave at less than g dt and come back within the step, or are slower than the rest speed where
+    contacts are looked for, so that they rise by the tolerance more; all that would follow such a bounce take
+    2 v/(g (1 - e)).
+    """
+    end = np.sqrt(0.2 / G) * (1.0 + restitution) / (1.0 - restitution)
+    ball = run(body(Sphere(0.1)), (0, 0, 0.2), restitution=restitution, duration=end + 0.02)
+    near = 1e-6 + np.sqrt(2.0 * G * 1e-6) * DT
+    slow = max(G * DT, np.sqrt(2.0 * G * (near + 1e-6)))
+    assert end - 2.0 * slow / (G * (1.0 - restitution)) <= ball.impacts.time[-1] <= end
+    still = ball.time >= end + DT
     np.testing.assert_allclose(ball.theta_dot[still], 0.0, atol=ROUNDING)
-    bouncing = (ball.time > 0.0) & (ball.time < end - 5 * DT)
-    assert np.abs(ball.theta_dot[bouncing]).max(axis=1).min() > 0.0
-    assert 5 <= len(ball.impacts) <= 30
+    assert np.abs(ball.theta[still, 2] - 0.1).max() <= 1e-6
+
+
+def test_no_more_than_the_allowed_number_of_impacts_is_made_in_a_step():
+    """A ball between two walls that it reaches ten times in a step."""
+    sides = ((-0.2, np.pi / 2), (0.2, -np.pi / 2))
+    walls = [Geometry(Plane(), mf.Pose.from_rpy((x, 0, 0), (0, lean, 0))) for x, lean in sides]
+    ball = mf.Link("ball", mass=1.0, inertia=0.004 * np.eye(3), geometry=Geometry(Sphere(0.1)))
+    model = mf.Model([ball], gravity=(0, 0, 0), geometry=walls)
+    way = {"restitution": 1.0, "dt": 0.05, "duration": 0.05}
+    many = run(model, (0, 0, 0), (40.0, 0, 0, 0, 0, 0), **way)
+    assert many.n_impacts[-1] == 10
+    assert abs(many.theta_dot[-1, 0]) == pytest.approx(40.0)
+    few = run(model, (0, 0, 0), (40.0, 0, 0, 0, 0, 0), **way, max_impacts=3)
+    assert few.n_impacts[-1] == 3
+    assert abs(few.theta_dot[-1, 0]) <= 1e-6 / way["dt"]  # what has sunk in rises
+    assert few.penetration.max() <= 1e-6
 
 
 def test_nothing_sinks_in_deeper_than_the_tolerance_and_impacts_take_energy():
@@ -105,16 +130,6 @@ def test_a_sphere_rolls_down_a_slope_with_five_sevenths_of_the_pull(dt):
     speed = 5.0 / 7.0 * G * np.sin(slope) * 0.5
     velocity = sphere.state(len(sphere) - 1).link_velocities()[0]
     assert velocity[3] == pytest.approx(speed, rel=speed / 0.1 * dt)
-
-
-def test_free_flight_keeps_energy_to_the_square_of_the_step():
-    """The turning of a free body is integrated to second order, the rest to fourth."""
-    drift = [
-        np.ptp(run(body(box()), (0, 0, 50.0), (1.0, 0, 0, 1.0, 2.0, 3.0), duration=0.2, dt=dt).total_energy)
-        for dt in (2e-3, 1e-3)
-    ]
-    assert drift[1] < 1e-5
-    assert drift[1] < 0.3 * drift[0]
 
 
 def test_fixed_steps_report_how_deep_bodies_overlap():
@@ -157,7 +172,7 @@ def test_a_failed_solve_falls_back_to_auto_where_asked():
         on_failure="auto",
     )
     assert len(block.failed) == 0
-    assert set(block.solver[1:].tolist()) == {1}  # auto
+    assert block.solver[1] == 1  # auto; from its solution even the hopeless one may go on
 
 
 def test_going_on_with_the_best_point_is_recorded_as_failed():
@@ -171,3 +186,97 @@ def test_going_on_with_the_best_point_is_recorded_as_failed():
         on_failure="best",
     )
     assert len(block.failed) == len(block) - 1
+
+
+def slid_box(**stepping):
+    """A box that lands, slides and comes to rest."""
+    materials = Material(mu=0.3, restitution=0.4)
+    way = Stepping(**{"dt": 2e-3, **stepping})
+    start = {"theta": [0, 0, 0.15, 0, 0, 0, 1], "theta_dot": [1, 0, 0, 0, 0, 0]}
+    return Scene(body(box()), **start, materials=materials, stepping=way)
+
+
+def states_of(stepper, state, n):
+    found = []
+    for _ in range(n):
+        stepper.step(state)
+        found.append(np.concatenate([[state.time], state.theta, state.theta_dot]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("options", [{}, {"formulation": "mc"}, {"solver": "pgs", "on_failure": "auto"}])
+def test_a_stepper_that_takes_a_checkpoint_goes_on_to_the_same_bits(options):
+    scene = slid_box(**options)
+    stepper, state = Stepper(scene), scene.initial_state()
+    states_of(stepper, state, 70)
+    kept, other = stepper.checkpoint(), scene.model.state(state.theta, state.theta_dot, state.time)
+    resumed = Stepper(scene)
+    resumed.restore(kept)
+    assert states_of(stepper, state, 60).tobytes() == states_of(resumed, other, 60).tobytes()
+
+
+def test_resting_contacts_are_solved_from_the_last_step_in_about_one_pivot():
+    """A cold start of four corners takes more than ten."""
+    scene = slid_box()
+    stepper, state = Stepper(scene), scene.initial_state()
+    pivots = [stepper.step(state).figures.iterations for _ in range(200)]
+    assert pivots[-1] <= 2
+    stepper.restore({"closed_keys": stepper.closed_keys})
+    assert stepper.step(state).figures.iterations > 5
+
+
+@pytest.mark.parametrize("restitution_model", ["poisson", "newton"])
+def test_an_observer_is_told_of_every_problem_solved_for_good(restitution_model):
+    told = []
+    scene = slid_box(restitution_model=restitution_model)
+    stepper, state = Stepper(scene, told.append), scene.initial_state()
+    steps = [stepper.step(state) for _ in range(130)]
+    phases = {"poisson": 2, "newton": 1}[restitution_model]
+    n_impacts = sum(len(step.impacts) for step in steps)
+    kinds = [seen.kind for seen in told]
+    assert len(kinds) - kinds.count("step") == phases * n_impacts > 0
+    assert all(seen.solution.ok and seen.problem.certify(seen.solution.z)[2] <= 1e-9 for seen in told)
+    assert (np.diff([seen.time for seen in told]) >= 0.0).all()
+    lasts = {seen.time: seen.dt for seen in told if seen.kind == "step"}
+    assert all(dt > 0.0 for dt in lasts.values())
+
+
+def test_an_observer_can_build_the_problem_again_from_the_step():
+    def rebuilt(seen):
+        again, _ = scene.stepping.formulation.model_copy(
+            update={"position_level": seen.kind == "step"}
+        ).build(seen.step)
+        np.testing.assert_allclose(again.q, seen.problem.q, atol=ROUNDING)
+        np.testing.assert_allclose(again.M_dense, seen.problem.M_dense, atol=ROUNDING)
+
+    scene = slid_box()
+    stepper, state = Stepper(scene, rebuilt), scene.initial_state()
+    states_of(stepper, state, 100)
+
+
+def leaning_rod(restitution_model, mu=0.767):
+    """A rod of one metre that comes down on one end, sticks in compression and slips back."""
+    tip = Geometry(Sphere(1e-3), mf.Pose((0.5 * np.sin(0.707), 0, -0.5 * np.cos(0.707) + 1e-3)))
+    rod = mf.Link("rod", mass=1.0, inertia=np.diag([1 / 12, 1 / 12, 1e-4]), geometry=tip)
+    model = mf.Model([rod], gravity=(0, 0, 0), geometry=[Geometry(Plane(), name="floor")])
+    return mf.Scene(
+        model,
+        [0, 0, 0.5 * np.cos(0.707) + 1e-4, 0, 0, 0, 1],
+        [-0.229, 0, -1.42, 0, 1.222, 0],
+        materials=Material(mu=mu, restitution=0.95),
+        stepping=Stepping(dt=1e-4, duration=1e-3, restitution_model=restitution_model),
+    )
+
+
+def test_impacts_that_add_energy_are_kept_in_the_trajectory_and_warned_about_once():
+    with pytest.warns(EnergyWarning, match=r"1 of 1 impacts added kinetic energy") as told:
+        rod = simulate(leaning_rod("newton"))
+    assert len(told) == 1
+    gain = rod.impacts.energy_after[0] / rod.impacts.energy_before[0] - 1.0
+    assert gain == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.parametrize(("restitution_model", "mu"), [("poisson", 0.767), ("newton", 0.0)])
+def test_poissons_law_or_no_friction_adds_none(restitution_model, mu):
+    rod = simulate(leaning_rod(restitution_model, mu))
+    assert rod.impacts.energy_after[0] <= rod.impacts.energy_before[0] * (1.0 + ROUNDING)

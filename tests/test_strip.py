@@ -14,7 +14,7 @@ from mcpframe.simulation import strip
 from mcpframe.simulation.camera import Camera
 from mcpframe.simulation.figures import new_figure
 from mcpframe.simulation.header import Header
-from mcpframe.simulation.painting import DOTS, colours, legend_handles, paint
+from mcpframe.simulation.painting import DOTS, colours, legend_handles, paint, paint_all
 from mcpframe.simulation.stage import Stage
 from mcpframe.simulation.steps import StepBlock
 from mcpframe.simulation.trajectory import Trajectory
@@ -66,6 +66,18 @@ def test_a_strip_is_a_picture_with_something_in_it(run, tmp_path):
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50
 
 
+def test_an_overlay_has_the_bodies_of_all_its_pictures(run, tmp_path):
+    stage = Stage(run, np.array([0, 20, 40]), DT / 2)
+    axis = new_figure(3.0, 3.0).subplots()
+    paint_all(axis, stage)
+    bodies = [one for one in axis.collections if len(one.get_paths()) == 6]
+    opacities = [one.get_alpha() for one in bodies]
+    assert len(bodies) == 3
+    assert opacities == sorted(opacities)
+    assert opacities[-1] == 1.0
+    assert strip.save_overlay(run, tmp_path / "overlay.png", frames=3).read_bytes()[1:4] == b"PNG"
+
+
 def test_a_film_has_its_pictures_and_its_speed(run, tmp_path):
     for speed in (1.0, 0.5):
         path = strip.save_gif(run, tmp_path / "film.gif", fps=20.0, speed=speed)
@@ -111,7 +123,7 @@ def test_arrows_point_along_the_forces(run):
     axis = new_figure(3.0, 3.0).subplots()
     paint(axis, stage, 0)
     arrows = next(one for one in axis.collections if hasattr(one, "U"))
-    _, forces = stage.marks[0].arrows()
+    _, forces, _ = stage.marks[0].arrows()
     np.testing.assert_allclose(arrows.V / arrows.U, forces[:, 2] / forces[:, 0])
 
 

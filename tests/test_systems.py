@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mcpframe import systems
+from mcpframe.contact.detection.detector import Detector
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Node, closure_rows
 from mcpframe.shapes import Box, Capsule, Cylinder, Plane, Sphere
@@ -21,6 +22,7 @@ NAMES = [
     "four_bar",
     "closed_chain",
     "quadruped",
+    "humanoid",
     "sphere",
     "box",
     "rod",
@@ -148,6 +150,20 @@ def test_the_quadruped_stands_on_its_four_feet():
     np.testing.assert_allclose([contact.point[2] for contact in contacts], 0.0, atol=ROUNDING)
     corners = np.array([contact.point[:2] for contact in contacts])
     np.testing.assert_allclose(corners.mean(axis=0), 0.0, atol=ROUNDING)
+
+
+def test_the_humanoid_stands_on_the_corners_of_its_feet_and_nothing_else_touches():
+    model = systems.humanoid()
+    assert (model.n_links, model.n_dofs) == (23, 28)
+    contacts = Detector(model).contacts(model.state(), 0.01)
+    assert {(contact.body_a, contact.body_b) for contact in contacts} == {
+        ("left_foot", "world"),
+        ("right_foot", "world"),
+    }
+    points = np.array([contact.point for contact in contacts])
+    np.testing.assert_allclose(points[:, 2], 0.0, atol=ROUNDING)
+    np.testing.assert_allclose(points[:, 1].mean(), 0.0, atol=ROUNDING)
+    assert sum(link.mass for link in model.links) == pytest.approx(53.0)
 
 
 @pytest.mark.parametrize(("links", "branching"), [(1, 2), (7, 2), (13, 3), (20, 1)])

@@ -45,9 +45,10 @@ def test_a_folder_stands_for_the_trajectory_in_it(run, tmp_path):
 
 
 def test_arrays_are_read_only_copies(run):
-    block = steps(run.model, 3)
+    block = one_step(next(swing(run.model, 1)), 0)
     own = Trajectory(run.header, block)
     assert not np.shares_memory(own.theta, block.theta)
+    assert Trajectory(run.header, own.steps).theta is own.theta  # read-only already: no need for another copy
     for array in (own.time, own.theta, own.contacts.impulse, own.impacts.time):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0.0

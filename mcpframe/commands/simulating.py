@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.table import Table
+from rich.console import Console
+from rich.text import Text
 
+from mcpframe.commands.run_summary import summary
 from mcpframe.commands.terminal import console, read_pairs
-from mcpframe.exceptions import OptionError
 
 if TYPE_CHECKING:
     from mcpframe.simulation.trajectory import Trajectory  # its kernels are loaded when a scene is run
@@ -21,63 +20,93 @@ if TYPE_CHECKING:
 SIMULATE_EPILOG = """
 Examples:
 
-    mcpframe simulate pendulum.toml --out run
+    mcpframe simulate pendulum.toml
 
     mcpframe simulate pendulum.toml --out run --set formulation=nmc_os --set solver=auto --set duration=2.0
 
-The folder gets trajectory.h5, written as the run goes, and plots where matplotlib is installed. Settings are
-those of the scene's [stepping] table: dt, duration, scheme, integrator, formulation, solver, tolerances.
+    mcpframe simulate pendulum.toml --out run --harvest
+
+The folder gets trajectory.h5, written as the run goes, and plots where matplotlib is installed. A run that
+was killed or interrupted goes on from where it was when the same command is given again, to the same bits;
+one that is finished goes on when a longer duration is set. Scenes to copy are in examples/scenes;
+docs/scenes.md lists their keys.
 """
 
+INTERRUPTED = 130
+"""Exit status of what Ctrl-C has ended, as shells have it."""
+
 SceneFile = Annotated[Path, typer.Argument(metavar="SCENE", help="TOML file of the scene.")]
-Out = Annotated[Path, typer.Option(help="Folder for the trajectory and plots; must not hold a run yet.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Folder for trajectory and plots; named like the scene unless given."),
+]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the scene's stepping; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the scene's stepping, such as dt, duration, formulation, solver; repeatable.",
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")]
+Harvested = Annotated[
+    bool, typer.Option("--harvest", help="Keep every problem that is solved in DIR/problems.h5.")
 ]
 Plots = Annotated[bool, typer.Option(help="Draw motion, energy, contacts and solve time.")]
 
 
-def simulate(scene: SceneFile, out: Out, settings: Changes = None, plots: Plots = True) -> None:
-    """Simulate a scene and keep its trajectory."""
+def simulate(
+    scene: SceneFile,
+    out: Out = None,
+    settings: Changes = None,
+    overwrite: Overwrite = False,
+    harvest: Harvested = False,
+    plots: Plots = True,
+) -> int:
+    """Simulate a scene and keep its trajectory.
+
+    Exit status: 0 when every step is certified, 1 when one is not or the run stopped at it, 2 on misuse, 130
+    when interrupted.
+    """
     from mcpframe.simulation.scene_file import load_scene
+    from mcpframe.simulation.simulate import RunStoppedError
     from mcpframe.simulation.simulate import simulate as run
 
-    if out.exists() and not out.is_dir():
-        raise OptionError(f"--out {out}: is a file; give a folder")
     loaded = load_scene(scene).with_stepping(**read_pairs("--set", settings))
-    clock = perf_counter()
-    trajectory = run(loaded, out=out, progress=sys.stderr.isatty())
-    console().print(_summary(trajectory, perf_counter() - clock, out))
-    if plots:
-        _draw(trajectory, out)
-    if len(trajectory.failed):
-        raise typer.Exit(1)
+    folder = Path(scene.stem) if out is None else out
+    notes, stop = Console(stderr=True, highlight=False), None
+    try:
+        trajectory = run(
+            loaded,
+            out=folder,
+            progress=sys.stderr.isatty(),
+            overwrite=overwrite,
+            harvest=harvest,
+            tell=notes.print,
+        )
+    except RunStoppedError as error:
+        trajectory, stop = error.trajectory, error
+    except KeyboardInterrupt:
+        notes.print(f"interrupted; the same command goes on with the run in {folder}")
+        return INTERRUPTED
+    console().print(summary(trajectory))
+    _tell_files(trajectory, folder, harvest, plots)
+    if stop is not None:
+        notes.print(Text(f"stopped: {stop}", style="red"))
+    return 1 if stop is not None or len(trajectory.failed) else 0
 
 
-def _summary(trajectory: Trajectory, seconds: float, out: Path) -> Table:
-    steps, energy = len(trajectory) - 1, trajectory.total_energy
-    gains = trajectory.impacts.energy_after - trajectory.impacts.energy_before
-    time, overlap = trajectory.time[-1] - trajectory.time[0], trajectory.penetration.max()
-    rows = {
-        "simulated": f"{time:g} s in {steps} steps, {seconds:.1f} s of wall time",
-        "contacts": f"at most {trajectory.n_contacts.max()}, overlap at most {overlap:.1e} m",
-        "impacts": f"{len(gains)}, kinetic energy gained at most {gains.max(initial=0.0):.1e} J",
-        "energy": f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end",
-        "residual": f"at most {np.nanmax(trajectory.residual, initial=0.0):.1e}",
-        "failed": f"{len(trajectory.failed)} steps without a certified solution",
-        "written": str(out),
-    }
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, text in rows.items():
-        table.add_row(name, text)
-    return table
+def _tell_files(trajectory: Trajectory, folder: Path, harvest: bool, plots: bool) -> None:
+    """Draw plots, and say what is in the folder and what to do with it."""
+    written = ["trajectory.h5"] + ["problems.h5"] * harvest
+    if plots and importlib.util.find_spec("matplotlib") is not None:
+        from mcpframe.simulation.plots import save_plots
 
-
-def _draw(trajectory: Trajectory, out: Path) -> None:
-    if importlib.util.find_spec("matplotlib") is None:
-        console().print("plots     need matplotlib: pip install 'mcpframe\\[report]'")
-        return
-    from mcpframe.simulation.plots import save_plots
-
-    save_plots(trajectory, out)
+        written += [path.name for path in save_plots(trajectory, folder)]
+    out = console()
+    out.print(Text(f"\n{folder}: {', '.join(written)}"))
+    if plots and len(written) == 1 + harvest:
+        out.print("plots need matplotlib: pip install 'mcpframe\\[report]'")
+    out.print(Text(f"play it: mcpframe view {folder}"))
+    if harvest:
+        out.print(Text(f"solve its problems: mcpframe solve {folder / 'problems.h5'}"))

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.exceptions import ModelError, ModelWarning, OptionError, nearest
+from mcpframe.exceptions import ModelWarning, OptionError, nearest
 from mcpframe.io.readers import READERS, typed_options
-from mcpframe.multibody.projection import project_loops, project_rates
+from mcpframe.systems.states import neutral_state, random_state
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
-
-DRAWS = 100
-"""Random coordinates that are tried before loops count as impossible to close."""
 
 
 class Start(StrEnum):
@@ -48,19 +45,8 @@ def make_model(system: str, options: Mapping[str, Any]) -> mf.Model:
 def start_state(model: mf.Model, start: Start, seed: int) -> State:
     """Return the neutral state at rest, or a random one that moves; loops are closed in both."""
     if start is Start.neutral:
-        return model.state(project_loops(model, model.neutral()))
-    rng = np.random.default_rng(seed)
-    state = model.state(_random_coordinates(model, rng), rng.standard_normal(model.n_dofs))
-    return state.update(theta_dot=project_rates(state))
-
-
-def _random_coordinates(model: mf.Model, rng: np.random.Generator) -> Any:
-    for _ in range(DRAWS - 1):
-        try:
-            return project_loops(model, model.random_theta(rng))
-        except ModelError:  # the loops cannot be closed from there
-            continue
-    return project_loops(model, model.random_theta(rng))
+        return neutral_state(model)
+    return random_state(model, np.random.default_rng(seed))
 
 
 def _set(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:

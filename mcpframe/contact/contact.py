@@ -224,6 +224,12 @@ class ContactSet(Sequence[Contact]):
             vars(other).pop(name, None)
         return other
 
+    def chosen(self, which: NDArray[np.bool_]) -> ContactSet:
+        """Return some contacts of a set that a detector has made, those for which `which` is true [n_u]."""
+        assert self._kind is not None
+        parts = self.link_a[which], self.link_b[which], self.record[which], self._kind[which]
+        return ContactSet.of_records(self.tree, *parts, self._laws)
+
     def law_rows(self, law: ContactLaw, dt: float, n_f: int) -> tuple[LawRows, ...]:
         """Return the rows of every contact; arguments as in `mcpframe.contact.law.law_rows`."""
         key = (id(law), dt, n_f)

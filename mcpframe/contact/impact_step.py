@@ -14,6 +14,7 @@ import numpy as np
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.law import LawLike
+from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.step import ContactStep, Length
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class ImpactStep(ContactStep):
         contacts: contacts that are closed.
         law: as for a `ContactStep`. Bounds on forces, as those of `box`, allow no impulse.
         rebound: normal speed, contact by contact, at which each is to open at least [n_u]; zero unless given.
+        limits: joint limits that take part, a gap below zero being a speed to open at; those within `TOUCH`
+            unless given.
     """
 
     def __init__(
@@ -40,8 +43,9 @@ class ImpactStep(ContactStep):
         contacts: Sequence[Contact] | ContactSet,
         law: LawLike = "coulomb",
         rebound: Array | None = None,
+        limits: ChosenLimits | None = None,
     ) -> None:
-        super().__init__(state, contacts, dt=1.0, law=law)
+        super().__init__(state, contacts, dt=1.0, law=law, limits=limits)
         self.dt = 0.0
         self.free_acceleration = np.zeros(state.model.n_dofs)
         if rebound is not None:

@@ -25,6 +25,7 @@ from mcpframe.multibody.tree import Tree
 
 if TYPE_CHECKING:
     from mcpframe.contact.step import ContactStep
+    from mcpframe.multibody.state import State
 
 REACH_MARGIN = 2.0
 REACH_SLACK = 1e-3
@@ -47,16 +48,48 @@ class Limits:
     bound: Array
 
 
-def limits_in_reach(step: ContactStep) -> tuple[Rows, Array]:
-    """Return the rows sign * θ̇ of the limits that the step can reach, and their gaps."""
-    state = step.state
+@dataclass(frozen=True, eq=False)
+class ChosenLimits:
+    """Limits that take part in a step.
+
+    Attributes:
+        index: which of `all_limits` [n_l].
+        gap: way left to each [n_l], negative beyond it, radians or metres.
+    """
+
+    index: NDArray[np.int64]
+    gap: Array
+
+
+def limit_gaps(state: State) -> Array:
+    """Return the way left to every limit, in the order of `all_limits`; negative beyond it."""
     limits = all_limits(state.tree)
-    gap = limits.sign * (state.theta[limits.theta] - limits.bound)
-    chosen = np.zeros(0, dtype=np.int64)
-    if gap.size:
-        chosen = np.flatnonzero(gap <= step.limit_reach()[limits.dof])
-    rows = hinge_rate_rows(state, limits.dof[chosen])
-    return _signed(rows, limits.sign[chosen]), gap[chosen]
+    gap: Array = limits.sign * (state.theta[limits.theta] - limits.bound)
+    return gap
+
+
+def limits_in_reach(step: ContactStep) -> ChosenLimits:
+    """Return the limits that the step can reach."""
+    if not step.state.tree.has_limits:
+        return NO_LIMITS
+    gap = limit_gaps(step.state)
+    chosen = np.flatnonzero(gap <= step.limit_reach()[all_limits(step.state.tree).dof])
+    return ChosenLimits(chosen, gap[chosen])
+
+
+def closed_limits(state: State, tolerance: float) -> ChosenLimits:
+    """Return the limits that are reached, their gaps being at most a tolerance."""
+    if not state.tree.has_limits:
+        return NO_LIMITS
+    gap = limit_gaps(state)
+    chosen = np.flatnonzero(gap <= tolerance)
+    return ChosenLimits(chosen, gap[chosen])
+
+
+def limit_rows(state: State, index: NDArray[np.int64]) -> Rows:
+    """Return the rows sign * θ̇ of some of `all_limits`."""
+    limits = all_limits(state.tree)
+    return _signed(hinge_rate_rows(state, limits.dof[index]), limits.sign[index])
 
 
 @lru_cache(maxsize=16)
@@ -76,3 +109,6 @@ def all_limits(tree: Tree) -> Limits:
 
 def _signed(rows: Rows, sign: Array) -> Rows:
     return replace(rows, wrench=rows.wrench * sign[rows.row, None], bias=rows.bias * sign)
+
+
+NO_LIMITS = ChosenLimits(frozen(np.zeros(0, dtype=np.int64)), frozen(np.zeros(0)))

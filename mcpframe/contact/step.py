@@ -13,14 +13,14 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.contact_rows import contact_rows
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law
-from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, limits_in_reach
+from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, ChosenLimits, limit_rows, limits_in_reach
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.node import Node
 from mcpframe.multibody.rows import Rows
@@ -53,6 +53,7 @@ class ContactStep:
         wrenches: ``{node or body name: [moment; force]}`` at the node, world axes.
         law: a contact law, its name or a table ``{"name": ..., option: value}``, for all contacts without one
             of their own.
+        limits: joint limits that take part; those within reach unless given.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class ContactStep:
         tau: ArrayLike | None = None,
         wrenches: Mapping[Node | str, ArrayLike] | None = None,
         law: LawLike = "coulomb",
+        limits: ChosenLimits | None = None,
     ) -> None:
         self.state = state
         self.dt = _positive(dt)
@@ -72,6 +74,8 @@ class ContactStep:
         self._tau = None if tau is None else values("tau", tau, (state.model.n_dofs,))
         self.wrenches = None if wrenches is None else _checked(state, wrenches)
         self._siblings: dict[int, ContactStep] = {}
+        if limits is not None:
+            self._limits = limits
 
     def __repr__(self) -> str:
         return f"ContactStep({self.state.model!r}, contacts={self.n_u}, dt={self.dt:g}, law={self.law!r})"
@@ -130,16 +134,21 @@ class ContactStep:
 
     @cached_property
     def limits(self) -> Rows:
-        """Rows of the joint limits within reach, see `mcpframe.contact.limits`."""
-        return self._limits[0]
+        """Rows of the joint limits within reach, or of those given; see `mcpframe.contact.limits`."""
+        return limit_rows(self.state, self.limit_index)
 
     @cached_property
     def limit_gap(self) -> Array:
         """Way left to each of those limits [n_l], negative beyond it, radians or metres."""
-        return self._limits[1]
+        return self._limits.gap
+
+    @property
+    def limit_index(self) -> NDArray[np.int64]:
+        """Which of `mcpframe.contact.limits.all_limits` they are [n_l]."""
+        return self._limits.index
 
     @cached_property
-    def _limits(self) -> tuple[Rows, Array]:
+    def _limits(self) -> ChosenLimits:
         return limits_in_reach(self)
 
     @cached_property

@@ -124,6 +124,13 @@ def recover(path: Path) -> None:
             journal_path.unlink(missing_ok=True)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, if it is there, that no other process is writing to."""
+    if path.exists():
+        with JournaledFile(path):
+            path.unlink()
+
+
 def _locked(journal_path: Path, path: Path) -> BinaryIO:
     """Open the journal and hold it for this process; the system lets go of it when the process dies."""
     try:

@@ -49,9 +49,13 @@ class Camera:
 
 
 def view_of(points: Array) -> Camera:
-    """Return a camera that looks well at points [..., 3]: from the side where they stay in a plane."""
+    """Return a camera that looks well at points [..., 3]: from the side where they stay in a plane.
+
+    Points on one vertical line, as those of a stack, stay in many planes; they are seen from above a corner.
+    """
     extent = np.ptp(points.reshape(-1, 3), axis=0) if points.size else np.zeros(3)
+    flat = extent <= FLAT * max(extent.max(), FLAT)
     for axis, azimuth in PLANAR_VIEWS.items():
-        if extent[axis] <= FLAT * max(extent.max(), FLAT):
+        if flat[axis] and not flat[:2].all():
             return Camera(azimuth, 0.0)
     return Camera()

@@ -17,22 +17,25 @@ class ContactMarks:
 
     Attributes:
         point: where each was last [m, 3].
+        normal: from B to A [m, 3].
         force: mean force on A [m, 3], N.
         mode: when it carried most [m].
         body_a, body_b: indices of links, -1 for the world [m].
     """
 
     point: Array
+    normal: Array
     force: Array
     mode: Codes
     body_a: Indices
     body_b: Indices
 
-    def arrows(self) -> tuple[Array, Array]:
-        """Return points [k, 3] and forces [k, 3] on links: one for a contact with the world, else two."""
+    def arrows(self) -> tuple[Array, Array, Codes]:
+        """Return points and forces on links [k, 3], and modes: one for a contact with the world, else two."""
         on_a, on_b = self.body_a != NONE, self.body_b != NONE
         points = np.concatenate([self.point[on_a], self.point[on_b]])
-        return points, np.concatenate([self.force[on_a], -self.force[on_b]])
+        forces = np.concatenate([self.force[on_a], -self.force[on_b]])
+        return points, forces, np.concatenate([self.mode[on_a], self.mode[on_b]])
 
 
 def contact_marks(trajectory: Trajectory, k: int, seconds: float) -> ContactMarks:
@@ -50,4 +53,5 @@ def contact_marks(trajectory: Trajectory, k: int, seconds: float) -> ContactMark
     by_size = np.argsort(np.linalg.norm(rows.impulse, axis=1), kind="stable")
     strongest[which[by_size]] = by_size
     force = impulse / passed if passed > 0.0 else np.zeros_like(impulse)
-    return ContactMarks(rows.point[last], force, rows.mode[strongest], rows.body_a[last], rows.body_b[last])
+    of_last = rows.point[last], rows.normal[last]
+    return ContactMarks(*of_last, force, rows.mode[strongest], rows.body_a[last], rows.body_b[last])

@@ -11,7 +11,8 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from functools import cache
+from importlib import metadata
 from typing import Any, get_args
 
 from mcpframe.exceptions import FileFormatError, McpframeError, ProblemError
@@ -24,6 +25,7 @@ from mcpframe.spatial.transforms import Pose
 SHAPES = {shape.__name__: shape for shape in get_args(Shape)}
 PACKAGES = ("mcpframe", "numpy", "scipy", "numba")
 """Whose versions are kept, beside Python's."""
+version = cache(metadata.version)  # a millisecond each
 
 
 def versions_here() -> dict[str, str]:
@@ -42,6 +44,7 @@ class Header:
         seed: of random numbers, None where there are none.
         solvers: names that the column ``solver`` counts.
         versions: of Python and packages.
+        fingerprints: of the scene's parts, see `mcpframe.simulation.fingerprint`.
     """
 
     model: Model
@@ -50,6 +53,7 @@ class Header:
     seed: int | None = None
     solvers: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=versions_here)
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def link_names(self) -> tuple[str, ...]:
@@ -65,6 +69,7 @@ class Header:
             "seed": self.seed,
             "solvers": self.solvers,
             "versions": dict(self.versions),
+            "fingerprints": dict(self.fingerprints),
         }
         texts = {name: _json(name, table) for name, table in tables.items()}
         return {"name": self.model.name, "scene": self.scene, **texts}
@@ -81,6 +86,7 @@ class Header:
                 tables["seed"],
                 tuple(tables["solvers"]),
                 tables["versions"],
+                tables["fingerprints"],
             )
         except (KeyError, TypeError, ValueError, McpframeError) as error:
             raise FileFormatError(f"{where}: its header cannot be read ({error!r})") from None

@@ -13,7 +13,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.spatial import ConvexHull
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelWarning, PluginError
@@ -59,15 +60,30 @@ def reach(shape: Shape) -> float:
 
 
 @cache
-def mesh_points(mesh: Mesh) -> Array:
-    """Return the corners of a mesh's convex hull [m, 3]; none, and a warning, where it cannot be read."""
+def mesh_triangles(mesh: Mesh) -> tuple[Array, NDArray[np.int64]]:
+    """Return corners [m, 3] and triangles [k, 3] of a mesh; none, and a warning, if it cannot be read."""
     try:
-        trimesh = import_reader("trimesh")
-        vertices = trimesh.load(mesh.path, force="mesh").vertices * np.array(mesh.scale)
-        return frozen(np.array(vertices[ConvexHull(vertices).vertices]))
+        read = import_reader("trimesh").load(mesh.path, force="mesh")
+        vertices = np.array(read.vertices) * np.array(mesh.scale)
+        return frozen(vertices), frozen(np.array(read.faces, dtype=np.int64))
     except (PluginError, OSError, ValueError, AttributeError, RuntimeError) as error:
-        warnings.warn(f"mesh {mesh.path}: is not drawn ({error})", ModelWarning, stacklevel=2)
+        _is_not_drawn(mesh, error)
+        return frozen(np.zeros((0, 3))), frozen(np.zeros((0, 3), dtype=np.int64))
+
+
+@cache
+def mesh_points(mesh: Mesh) -> Array:
+    """Return the corners of a mesh's convex hull [m, 3]; none, and a warning, where it has none."""
+    vertices, _ = mesh_triangles(mesh)
+    try:
+        return frozen(np.array(vertices[ConvexHull(vertices).vertices])) if len(vertices) else vertices
+    except QhullError as error:
+        _is_not_drawn(mesh, error)
         return frozen(np.zeros((0, 3)))
+
+
+def _is_not_drawn(mesh: Mesh, error: Exception) -> None:
+    warnings.warn(f"mesh {mesh.path}: is not drawn ({error})", ModelWarning, stacklevel=3)
 
 
 def _sphere(shape: Sphere, pose: Pose, camera: Camera) -> list[Face]:

@@ -38,6 +38,8 @@ ARROW: dict[str, Any] = {
     "width": 0.022,
     "minlength": 0.0,
 }
+PALEST = 0.1
+"""Opacity that the first of several pictures one over the other comes close to."""
 KILO = 1000.0
 BEHIND, FORCES, POINTS = 0, 3, 4
 """Order of what is painted, bodies and lines being 1 and 2."""
@@ -47,15 +49,33 @@ SCALE_BAR = 0.12
 
 def paint(axis: Axes, stage: Stage, i: int) -> None:
     """Draw the i-th picture of a stage."""
+    _surroundings(axis, stage)
+    _moving(axis, stage, i)
+    _contacts(axis, stage, stage.marks[i])
+
+
+def paint_all(axis: Axes, stage: Stage) -> None:
+    """Draw all pictures of a stage one over the other, the earlier ones paler."""
+    _surroundings(axis, stage)
+    for i, opacity in enumerate(np.linspace(PALEST, 1.0, len(stage.frames) + 1)[1:]):
+        _moving(axis, stage, i, float(opacity))
+        _contacts(axis, stage, stage.marks[i])
+
+
+def _surroundings(axis: Axes, stage: Stage) -> None:
     axis.set(xlim=stage.window[[0, 2], 0], ylim=stage.window[[0, 2], 1], aspect="equal")
     axis.set_axis_off()
     _planes(axis, stage)
     _bodies(axis, stage.scenery, NONE)
+    for line in stage.camera.project(stage.frame):
+        axis.plot(*line.T, color=WORLD_BODY, linewidth=4.0, solid_capstyle="round")
+
+
+def _moving(axis: Axes, stage: Stage, i: int, opacity: float = 1.0) -> None:
     for line in stage.sticks(i):
-        axis.plot(*line.T, color=EDGE, linewidth=2.5, solid_capstyle="round")
-    _bodies(axis, stage.bodies[i], stage.trajectory.model.n_links - 1)
-    axis.plot(*stage.anchors.T, "s", color=EDGE, markersize=4.0)
-    _contacts(axis, stage, stage.marks[i])
+        axis.plot(*line.T, color=EDGE, linewidth=2.5, solid_capstyle="round", alpha=opacity)
+    _bodies(axis, stage.bodies[i], stage.trajectory.model.n_links - 1, opacity)
+    axis.plot(*stage.camera.project(stage.anchors).T, "s", color=EDGE, markersize=4.0)
 
 
 def scale_bar(axis: Axes, stage: Stage) -> None:
@@ -78,7 +98,7 @@ def legend_handles(stage: Stage) -> list[Any]:
     ]
     if not stage.full_force:
         return dots
-    label = f"force, longest {_with_unit(stage.full_force)} or more"
+    label = f"force, longest {with_unit(stage.full_force)} or more"
     return [
         *dots,
         Line2D([], [], marker=r"$\longrightarrow$", linestyle="", color=FORCE, markersize=22, label=label),
@@ -96,7 +116,7 @@ def _planes(axis: Axes, stage: Stage) -> None:
         axis.fill(*corners.T, facecolor=GROUND, edgecolor="none", zorder=BEHIND)
 
 
-def _bodies(axis: Axes, bodies: list[Body], last: int) -> None:
+def _bodies(axis: Axes, bodies: list[Body], last: int, opacity: float = 1.0) -> None:
     """Draw bodies in their order, as one collection; the last link stands out."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
@@ -106,12 +126,13 @@ def _bodies(axis: Axes, bodies: list[Body], last: int) -> None:
     drawn = [(corners, brightness * base[k]) for k, seen in bodies for corners, brightness in seen]
     if drawn:
         corners, colours = zip(*drawn, strict=True)
-        axis.add_collection(PolyCollection(corners, facecolors=colours, edgecolors=EDGE, linewidths=0.6))
+        polygons = PolyCollection(corners, facecolors=colours, edgecolors=EDGE, linewidths=0.6, alpha=opacity)
+        axis.add_collection(polygons)
 
 
 def _contacts(axis: Axes, stage: Stage, marks: ContactMarks) -> None:
     """Draw forces, and dots over their starts."""
-    points, forces = marks.arrows()
+    points, forces, _ = marks.arrows()
     if stage.full_force and len(points):
         size = np.maximum(np.linalg.norm(forces, axis=1, keepdims=True), stage.full_force)
         arrows = stage.camera.project(forces / size) * LONGEST_ARROW * stage.size.max()
@@ -138,5 +159,6 @@ def colours() -> Array:
     return np.concatenate([pure, shades, blends])
 
 
-def _with_unit(force: float) -> str:
+def with_unit(force: float) -> str:
+    """Return a force with its unit."""
     return f"{force:.3g} N" if force < KILO else f"{force / KILO:.3g} kN"

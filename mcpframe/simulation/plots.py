@@ -1,13 +1,13 @@
-"""Plots of a run over time: motion, energy, contacts, solve time; and several runs compared.
+"""Plots of a run over time: motion, energy, contacts, solve time.
 
 Every plot draws on a figure of matplotlib (extra `report`), or on a part of one; `save_plots` writes one
-picture each, `save_page` all of them on one page, `compare` the two panels of figure 6 of J14.
+picture each, `save_page` all of them on one page.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import ProblemError
 from mcpframe.multibody.node import Node
-from mcpframe.palette import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION, style
+from mcpframe.palette import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
 from mcpframe.simulation.figures import new_figure, save, tidy
 from mcpframe.simulation.steps import MODES, ROLLING, SEPARATING, SLIDING
 from mcpframe.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, FigureBase
+    from matplotlib.figure import FigureBase
 
 MOST_POINTS = 20000
 """Steps at which the motion of a node is computed; of more, evenly spaced ones are taken."""
@@ -60,39 +59,6 @@ def save_page(trajectory: Trajectory, path: str | os.PathLike[str], node: Node |
     for part, plot in zip(parts.flat, _plots(trajectory, node).values(), strict=True):
         plot(part)
     return save(figure, path)
-
-
-def compare(
-    trajectories: Sequence[Trajectory], labels: Sequence[str], node: Node | str | None = None
-) -> Figure:
-    """Return a figure of the heights and normal velocities of one node in several runs [J14, figure 6].
-
-    A third panel shows how far the height in each run is from that in the first.
-
-    Args:
-        trajectories: runs, over about the same time.
-        labels: what to call them.
-        node: as of `save_plots`; the last link of the first run unless given.
-    """
-    if not trajectories or len(trajectories) != len(labels):
-        raise ProblemError(f"compare: {len(trajectories)} trajectories, {len(labels)} labels; give one each")
-    node = trajectories[0].last_link if node is None else node
-    figure = new_figure(8.0, 7.4)
-    height, velocity, apart = figure.subplots(3, 1, sharex=True, height_ratios=(1.0, 1.0, 0.7))
-    times, first, _ = vertical_motion(trajectories[0], node)
-    for k, (trajectory, label) in enumerate(zip(trajectories, labels, strict=True)):
-        colour, line = _line(k)
-        t, h, v = vertical_motion(trajectory, node)
-        height.plot(t, h, line, color=colour, linewidth=1.4, label=label)
-        velocity.plot(t, v, line, color=colour, linewidth=1.1)
-        if k:
-            apart.semilogy(times, _distance(times, first, t, h), line, color=colour, linewidth=1.1)
-    height.legend(frameon=False, ncols=len(labels), loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    tidy(height, f"height of {_name(node)} [m]")
-    tidy(velocity, "normal velocity [m/s]")
-    tidy(apart, f"height apart\nfrom {labels[0]} [m]", TIME)
-    figure.align_ylabels()
-    return figure
 
 
 def motion(figure: FigureBase, trajectory: Trajectory, node: Node | str | None = None) -> None:
@@ -211,18 +177,6 @@ def _legend_above(axis: Axes, **options: float) -> None:
         axis.legend(
             frameon=False, ncols=len(handles), loc="lower center", bbox_to_anchor=(0.5, 1.0), **options
         )
-
-
-def _line(k: int) -> tuple[str, str]:
-    """Return colour and dashes of the k-th run: the first two as in the paper, red and blue."""
-    colours = (VERMILION, BLUE)
-    return (colours[k] if k < len(colours) else style(k)[0]), ("-", "--", "-.", ":")[k % 4]
-
-
-def _distance(times: Array, heights: Array, t: Array, h: Array) -> Array:
-    """Return how far other heights are at the times of the first, NaN where they end earlier or agree."""
-    apart = np.abs(np.interp(times, t, h, left=np.nan, right=np.nan) - heights)
-    return np.where(apart > 0.0, apart, np.nan)
 
 
 def _lowest(values: Array) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -24,6 +25,8 @@ FLUSH_STEPS = 8192
 FLUSH_SECONDS = 1.0
 """A block is flushed once so many steps wait, or so long after the last flush: a flush costs a few
 milliseconds, whatever its size, and that should not show in the time of a step."""
+ENOUGH_STEPS = 8192
+"""Blocks of so many steps are written as they are, smaller ones together."""
 
 
 class Recorder:
@@ -86,7 +89,11 @@ class Recorder:
         return None if self._latest is None else self._latest.rows(n - 1, n)
 
     def append(self, block: StepBlock, checkpoint: Checkpoint | None = None) -> None:
-        """Record a block of steps; its arrays are copied and may be used again.
+        """Record a block of steps; its arrays are copied and may be used again. Arguments as of `take`."""
+        self.take(StepBlock.concatenate([block]), checkpoint)
+
+    def take(self, block: StepBlock, checkpoint: Checkpoint | None = None) -> None:
+        """Record a block of steps and keep its arrays, which must not be changed any more.
 
         Args:
             block: steps that follow those recorded so far.
@@ -96,7 +103,7 @@ class Recorder:
         self._check(block)
         if not len(block):
             return
-        self._waiting.append(StepBlock.concatenate([block]))
+        self._waiting.append(block)
         self.n_steps += len(block)
         self._n_waiting += len(block)
         self._latest = self._waiting[-1]
@@ -109,12 +116,18 @@ class Recorder:
         if self._file is None or not self._waiting:
             return
         try:
-            self._file.append(StepBlock.concatenate(self._waiting), self.checkpoint or {})
+            self._file.append(_gathered(self._waiting), self.checkpoint or {})
         except FileFormatError:
             self._closed = True  # and so is the file: as it was after the last flush
             raise
         self._waiting.clear()
         self._n_waiting, self._flushed = 0, time.monotonic()
+
+    def take_header(self, header: Header) -> None:
+        """Go on under another header, as where a resumed run is to last longer."""
+        self.header = header
+        if self._file is not None:
+            self._file.take_header(header)
 
     def finish(self) -> Trajectory:
         """Close the recorder and return what it has recorded."""
@@ -151,3 +164,15 @@ class Recorder:
                 f"time: step {self.n_steps + late[0]} at {block.time[late[0]]} s "
                 "does not come after the step before it"
             )
+
+
+def _gathered(blocks: Sequence[StepBlock]) -> Iterator[StepBlock]:
+    """Yield the steps of blocks, small ones put together: a block costs HDF5 a quarter of a millisecond."""
+    few: list[StepBlock] = []
+    for block in blocks:
+        few.append(block)
+        if sum(map(len, few)) >= ENOUGH_STEPS:
+            yield few[0] if len(few) == 1 else StepBlock.concatenate(few)
+            few = []
+    if few:
+        yield StepBlock.concatenate(few)

@@ -13,6 +13,7 @@ import numpy as np
 from mcpframe.arrays import Array, frozen
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
+from mcpframe.contact.limits import all_limits
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.closures import closure_rows
 from mcpframe.multibody.model import Model
@@ -106,6 +107,7 @@ class Scene:
             folder=Path(folder),
         )
         make_rules(model, surfaces(model), self.ignore, self.materials, self.neighbours)  # refuses bad names
+        _ = self.limit_restitution  # refuses bad names too
         self._check_loops()
 
     def __repr__(self) -> str:
@@ -121,6 +123,16 @@ class Scene:
         return self.model.gravity
 
     @property
+    def rest_speed(self) -> float:
+        """Speed of approach below which a contact rests and does not bounce, m/s.
+
+        The setting, or that of a fall through the penetration tolerance: who closes more slowly was never
+        seen to be open.
+        """
+        fall = np.sqrt(2.0 * np.linalg.norm(self.gravity) * self.stepping.penetration_tolerance)
+        return max(self.stepping.rest_speed, float(fall))
+
+    @property
     def environment(self) -> tuple[Geometry, ...]:
         """Shapes fixed to the world."""
         return self.model.geometry
@@ -129,6 +141,12 @@ class Scene:
     def controller(self) -> Together:
         """All controllers as one."""
         return Together(self.model, self.controllers)
+
+    @cached_property
+    def limit_restitution(self) -> Array:
+        """Restitution of every joint limit, in the order of `mcpframe.contact.limits.all_limits`."""
+        by_dof = rates_by_name(self.model, "limit_restitution", self.stepping.limit_restitution)
+        return frozen(by_dof[all_limits(self.model.tree).dof])
 
     def initial_state(self) -> State:
         """Return a new state where the scene starts."""

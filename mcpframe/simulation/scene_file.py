@@ -6,6 +6,7 @@ and their options, functions. Errors name the file, the line, the key and the va
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from mcpframe.simulation.naming import rates_by_name
 from mcpframe.simulation.scene import Scene
 from mcpframe.simulation.settings import Output, Settings, Stepping
 from mcpframe.simulation.shape_tables import geometry_of
-from mcpframe.simulation.toml_tables import Source, TomlTable
+from mcpframe.simulation.toml_tables import Source, TomlTable, changed
 
 Kept = TypeVar("Kept", bound=Settings)
 
@@ -37,8 +38,12 @@ KEYS = (
 MATERIAL_KEYS = ("mu", "restitution", "law")
 
 
-def load_scene(path: PathLike) -> Scene:
+def load_scene(path: PathLike, changes: Mapping[str, Any] | None = None) -> Scene:
     """Return the scene of a TOML file.
+
+    Args:
+        path: the file.
+        changes: values to put in its place, by dotted keys, as ``{"model.options.links": 6}``.
 
     Raises:
         FileFormatError: the file cannot be read, is not TOML, or names a robot file that is malformed.
@@ -46,19 +51,22 @@ def load_scene(path: PathLike) -> Scene:
         ModelError: a value cannot be used: a body, a material, coordinates, a name that means nothing.
         PluginError: there is no formulation, solver, law or function of that name.
     """
-    return parse_scene(read_text(path), Path(path).parent, str(path))
+    return parse_scene(read_text(path), Path(path).parent, str(path), changes)
 
 
-def parse_scene(text: str, folder: PathLike = "", name: str = "scene") -> Scene:
+def parse_scene(
+    text: str, folder: PathLike = "", name: str = "scene", changes: Mapping[str, Any] | None = None
+) -> Scene:
     """Return the scene of a TOML text.
 
     Args:
         text: what a scene file holds; the scene keeps it.
         folder: against which paths in it are meant.
         name: of the file, for messages.
+        changes: values to put in its place, by dotted keys; the text that the scene keeps has the old ones.
     """
     source = Source(name, text, Path(folder))
-    table = TomlTable(source, parse_toml(name, text))
+    table = TomlTable(source, changed(parse_toml(name, text), changes or {}))
     table.only(*KEYS)
     model = _model(table)
     theta, theta_dot, time = _initial(table.table("initial"), model)
@@ -74,7 +82,7 @@ def parse_scene(text: str, folder: PathLike = "", name: str = "scene") -> Scene:
             ignore=ignore,
             neighbours=neighbours,
             controllers=[controller_of(entry, model, theta) for entry in table.tables("controller")],
-            stepping=_stepping(table),
+            stepping=_stepping(table, model),
             output=_settings(Output, table.table("output")),
             name=_name(table),
             text=text,
@@ -166,7 +174,7 @@ def _names(table: TomlTable, place: tuple[str | int, ...], value: Any, model: Mo
     return names
 
 
-def _stepping(table: TomlTable) -> Stepping:
+def _stepping(table: TomlTable, model: Model) -> Stepping:
     own = table.table("stepping")
     own.only(*(key for key in Stepping.model_fields if key not in PLUGINS))
     plugins = {}
@@ -174,7 +182,10 @@ def _stepping(table: TomlTable) -> Stepping:
         if key in table:
             with table.at(key):
                 plugins[key] = getattr(Stepping(**{key: table.get(key)}), key)
-    return _settings(Stepping, own).with_options(**plugins)
+    stepping = _settings(Stepping, own).with_options(**plugins)
+    with own.at("limit_restitution"):
+        rates_by_name(model, "limit_restitution", stepping.limit_restitution)  # refuses bad names
+    return stepping
 
 
 def _settings(kind: type[Kept], table: TomlTable) -> Kept:

@@ -71,7 +71,7 @@ def patch(pose: Pose, region: Region, planes: list[Pose]) -> tuple[Array, list[A
     placed = [piece @ pose.rotation[:, :2].T + pose.position for piece in pieces]
     for plane in planes:
         placed = [_clipped(piece, -plane.rotation[:, 2], plane.position) for piece in placed]
-    return placed[0], [line for line in placed[1:] if len(line)]
+    return placed[0], [line[:2] for line in placed[1:] if len(line) > 1]  # a cut point is there twice
 
 
 def _grid(low: Array, high: Array) -> list[Array]:

@@ -35,31 +35,52 @@ NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 class Stepping(Settings):
     """How a scene moves from one time to the next."""
 
-    dt: Positive = Field(1e-3, description="step, s")
-    duration: Positive = Field(1.0, description="simulated time, s")
+    dt: Positive = Field(default=1e-3, description="step, s")
+    duration: Positive = Field(default=1.0, description="simulated time, s")
     scheme: Literal["event_driven", "time_stepping"] = Field(
-        "event_driven", description="stop at every impact, or look at contacts at the ends of steps only"
+        default="event_driven",
+        description="stop at every impact, or look at contacts at the ends of steps only",
     )
     integrator: Literal["semi_implicit_euler", "rk4"] = Field(
-        "semi_implicit_euler", description="for the smooth part of a step"
+        default="semi_implicit_euler", description="for the smooth part of a step"
     )
     restitution_model: Literal["poisson", "newton"] = Field(
-        "poisson", description="what restitution is a share of: the normal impulse, or the normal speed"
+        default="poisson",
+        description="what restitution is a share of: the normal impulse, or the normal speed",
+    )
+    limit_restitution: float | dict[str, float] = Field(
+        default=0.0,
+        description="share of the speed, or impulse, with which joint limits throw back; or by dof",
+    )
+    drift_control: Literal["projection", "baumgarte", "none"] = Field(
+        default="projection",
+        description="loops are moved back, pulled back in the next step, or left to drift",
     )
     on_failure: Literal["stop", "auto", "best"] = Field(
-        "stop", description="when a solve fails: stop, the problem saved; try `auto`; take the best point"
+        default="stop",
+        description="when a solve fails: stop, the problem saved; try `auto`; take the best point",
     )
-    tol: Positive = Field(1e-9, description="natural residual of a solved step, relative")
-    time_tolerance: Positive = Field(1e-9, description="how well the time of an impact is found, s")
-    penetration_tolerance: NotNegative = Field(1e-6, description="overlap that counts as touching, m")
-    rest_speed: NotNegative = Field(1e-6, description="normal speed below which a contact rests, m/s")
-    max_impacts: int = Field(100, ge=1, description="impacts in one step before the sequence is cut short")
+    tol: Positive = Field(default=1e-9, description="natural residual of a solved step, relative")
+    time_tolerance: Positive = Field(default=1e-9, description="how well the time of an impact is found, s")
+    penetration_tolerance: NotNegative = Field(default=1e-6, description="overlap that counts as touching, m")
+    rest_speed: NotNegative = Field(default=1e-6, description="normal speed below which a contact rests, m/s")
+    max_impacts: int = Field(
+        default=100, ge=1, description="impacts in one step before the sequence is cut short"
+    )
     formulation: AbstractFormulation = Field(
         default_factory=lambda: FORMULATIONS.create("os", {}), description="name, or table with a name"
     )
     solver: AbstractSolver = Field(
         default_factory=lambda: SOLVERS.create("lemke", {}), description="name, or table with a name"
     )
+
+    @field_validator("limit_restitution")
+    @classmethod
+    def _is_share(cls, value: float | dict[str, float]) -> float | dict[str, float]:
+        for number in value.values() if isinstance(value, dict) else (value,):
+            if not 0.0 <= number <= 1.0:
+                raise OptionError(f"{value!r}: restitution must lie between 0 and 1")
+        return value
 
     @field_validator("formulation", mode="before")
     @classmethod
@@ -75,7 +96,7 @@ class Stepping(Settings):
 class Output(Settings):
     """What is kept of a run."""
 
-    every: int = Field(1, ge=1, description="record every so many steps; impacts are always recorded")
+    every: int = Field(default=1, ge=1, description="record every so many steps; impacts are always recorded")
 
 
 def _plugin(registry: Registry[Any], value: Any) -> Any:

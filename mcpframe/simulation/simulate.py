@@ -1,153 +1,195 @@
-"""Run a scene: step after step into a recorder, with a progress bar where one is wanted."""
+"""Run a scene: block after block of an engine's steps into a recorder, from where it starts or was left."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mcpframe.multibody.state import State
-from mcpframe.simulation.header import Header
+from mcpframe.exceptions import NotSolvedError, OptionError
+from mcpframe.io.npz import save_problem
+from mcpframe.simulation.energy_audit import warn_of_gains
+from mcpframe.simulation.engine import StoppedError, engine_of
+from mcpframe.simulation.harvest import PROBLEMS, Harvest
+from mcpframe.simulation.progress import Show, progress_bar
 from mcpframe.simulation.recorder import Recorder
+from mcpframe.simulation.resume import (
+    FAILED_PROBLEM,
+    N_PROBLEMS,
+    STEP,
+    checkpoint_of,
+    engine_part,
+    header_of,
+    open_recorder,
+    step_count,
+)
 from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.stepping import Step, Stepper
-from mcpframe.simulation.steps import MODES, NONE, STATUSES, ContactTable, ImpactTable, StepBlock
+from mcpframe.simulation.step_rows import start_of
+from mcpframe.simulation.steps import StepBlock
 from mcpframe.simulation.trajectory import FILE_NAME, Trajectory
+from mcpframe.simulation.trajectory_file import Checkpoint
+
+PathLike = str | os.PathLike[str]
+
+BLOCK_SECONDS = 0.1
+"""Wall time that a block of steps should take: short enough for a lively progress bar and for a kill to cost
+little, long enough for its bookkeeping not to show."""
+BLOCK_STEPS = 4096
+"""Most steps of a block."""
+
+
+class RunStoppedError(NotSolvedError):
+    """A run has stopped at a problem that was not solved; the message says where, and what to do.
+
+    Attributes:
+        solution, problem: what the solver returned, and what it was asked.
+        trajectory: the steps before.
+        problem_file: where the problem is saved, None for a run in memory.
+    """
+
+    def __init__(
+        self, error: NotSolvedError, message: str, trajectory: Trajectory, problem_file: Path | None
+    ) -> None:
+        super().__init__(error.solution, error.problem)
+        self.args = (message,)
+        self.trajectory, self.problem_file = trajectory, problem_file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = NotSolvedError(self.solution, self.problem)
+        return type(self), (plain, self.args[0], self.trajectory, self.problem_file)
 
 
 def simulate(
-    scene: Scene, *, out: str | os.PathLike[str] | None = None, progress: bool = False, **stepping: Any
+    scene: Scene,
+    *,
+    out: PathLike | None = None,
+    progress: bool = False,
+    overwrite: bool = False,
+    harvest: PathLike | bool = False,
+    tell: Callable[[str], None] | None = None,
+    **stepping: Any,
 ) -> Trajectory:
     """Return the trajectory of a scene.
 
     Args:
         scene: what moves, and how it is to be stepped.
-        out: folder in which the run is kept as it goes, so that a kill loses little; None keeps it in memory.
+        out: folder in which the run is kept as it goes; None keeps it in memory. Where the folder holds an
+            unfinished run of the same scene and settings, that one is gone on with, to the same bits.
         progress: show simulated time, contacts and residual on the terminal.
+        overwrite: start anew in a folder that holds a run.
+        harvest: keep every problem that is solved in a corpus: its file, or True for ``problems.h5`` in the
+            folder of the run.
+        tell: is called with a line of text when a run is resumed.
         stepping: settings of the scene's stepping to change, as ``formulation="os"``, ``solver="lemke"``,
             ``duration=5.0``, ``dt=1e-3``.
+
+    Raises:
+        RunStoppedError: a solve failed and `on_failure` says to stop. The steps before it are kept, and the
+            problem is saved in the folder of the run.
+        FileFormatError: the folder holds another run, or this one and it is finished.
 
     >>> trajectory = simulate(scene, solver="auto", duration=2.0)
     """
     scene = scene.with_stepping(**stepping) if stepping else scene
-    header = Header(scene.model, scene.text, _options(scene), solvers=(scene.stepping.solver.name, "auto"))
-    with _recorder(header, out) as recorder, _bar(scene, progress) as show:
-        for block, step in steps_of(scene):
-            recorder.append(block)
-            show(block, step)
-    return recorder.finish()
+    keep = Harvest(scene, _corpus_path(out, harvest))
+    keep.check_place(resumes=out is not None and Path(out, FILE_NAME).exists(), overwrite=overwrite)
+    recorder = open_recorder(scene, header_of(scene, keep.path is not None), out, overwrite)
+    with recorder, keep, progress_bar(scene, progress) as show:
+        run = _Run(scene, recorder, keep)
+        if run.done and tell is not None:
+            tell(f"resuming at t = {run.state.time:g} s")
+        try:
+            run.go(show)
+        except StoppedError as stop:
+            raise _stopped(scene, stop, recorder.finish(), out) from None
+    trajectory = recorder.finish()
+    warn_of_gains(trajectory.impacts)
+    return trajectory
 
 
-def _recorder(header: Header, out: str | os.PathLike[str] | None) -> Recorder:
-    if out is None:
-        return Recorder(header)
-    Path(out).mkdir(parents=True, exist_ok=True)
-    return Recorder.create(header, Path(out) / FILE_NAME)
+class _Run:
+    """A run under way.
 
+    Attributes:
+        state: where it is.
+        done: how many steps were taken, in this process and before.
+    """
 
-def steps_of(scene: Scene) -> Iterator[tuple[StepBlock, Step | None]]:
-    """Yield the start and every recorded step of a scene, with the impulses of those skipped before it."""
-    state, stepper, way = scene.initial_state(), Stepper(scene), scene.stepping
-    yield block_of(state, None), None
-    n_steps = max(1, round(way.duration / way.dt))
-    skipped: list[Step] = []
-    for k in range(1, n_steps + 1):
-        step = stepper.step(state)
-        state.update(time=scene.time + k * way.dt)  # no sum of rounding errors
-        if k % scene.output.every == 0 or step.impacts or k == n_steps:
-            step = step.after(skipped)
-            skipped.clear()
-            yield block_of(state, step), step
+    def __init__(self, scene: Scene, recorder: Recorder, harvest: Harvest) -> None:
+        self.scene, self.recorder, self.harvest = scene, recorder, harvest
+        self.engine = engine_of(scene, None if harvest.path is None else harvest)
+        self.state, self.done = scene.initial_state(), 0
+        if recorder.checkpoint is None or recorder.last is None:
+            harvest.begin()
+            recorder.take(start_of(self.state), self._checkpoint())
+            recorder.flush()
         else:
-            skipped.append(step)
+            self._resume(recorder.last, recorder.checkpoint)
+
+    def _resume(self, last: StepBlock, checkpoint: Checkpoint) -> None:
+        self.done = int(checkpoint[STEP])
+        time = self.scene.time + self.done * self.scene.stepping.dt
+        self.state.update(last.theta[0], last.theta_dot[0], time)
+        self.engine.restore(engine_part(checkpoint))
+        self.harvest.begin(int(checkpoint[N_PROBLEMS]))
+
+    def go(self, show: Show) -> None:
+        """Take the steps that are left."""
+        count, last = 1, step_count(self.scene)
+        while self.done < last:
+            count = min(_up_to_recorded(self.done, count, self.scene.output.every), last - self.done)
+            clock = perf_counter()
+            try:
+                block = self.engine.advance(self.state, self.done, count)
+            except StoppedError as stop:
+                self._keep(stop.block, stop.step - 1 - self.done, perf_counter() - clock)
+                raise
+            seconds = perf_counter() - clock
+            self._keep(block, count, seconds)
+            show(block)
+            count = max(1, min(int(count * min(BLOCK_SECONDS / seconds, 4.0)), BLOCK_STEPS))
+
+    def _keep(self, block: StepBlock, count: int, seconds: float) -> None:
+        """Record the steps of a block: the problems first, see `mcpframe.simulation.harvest`."""
+        self.done += count
+        self.harvest.store(self.done)
+        block = replace(block, step_seconds=np.full(len(block), seconds / max(count, 1)))
+        self.recorder.take(block, self._checkpoint())
+
+    def _checkpoint(self) -> Checkpoint:
+        return checkpoint_of(self.done, self.harvest.count, self.engine.checkpoint())
 
 
-def block_of(state: State, step: Step | None) -> StepBlock:
-    """Return one step as the recorder takes it."""
-    start: dict[str, Any] = {
-        "time": [state.time],
-        "theta": [state.theta],
-        "theta_dot": [state.theta_dot],
-        "kinetic_energy": [state.kinetic_energy()],
-        "potential_energy": [state.potential_energy()],
-    }
-    return StepBlock(**start) if step is None else StepBlock(**start, **_done(step))
+def _up_to_recorded(done: int, count: int, every: int) -> int:
+    """Return how many steps to take, at least `count`, for the last of them to be one that is recorded."""
+    return -(-(done + count) // every) * every - done
 
 
-def _done(step: Step) -> dict[str, Any]:
-    """Return the columns of what a step did."""
-    figures, solution = step.figures, step.figures.solution
-    return {
-        "residual": [figures.residual],
-        "status": [NONE if solution is None else STATUSES.index(solution.status.name)],
-        "solver": [NONE if solution is None else int(solution.solver == "auto")],
-        "iterations": [figures.iterations],
-        "build_seconds": [figures.build_seconds],
-        "solve_seconds": [figures.solve_seconds],
-        "recover_seconds": [figures.recover_seconds],
-        "n_contacts": [len(step.touching.contacts)],
-        "penetration": [max(0.0, -step.touching.gaps.min(initial=0.0))],
-        "drift": [step.drift],
-        "n_impacts": [len(step.impacts)],
-        "contacts": _contacts(step),
-        "impacts": _impacts(step),
-    }
+def _corpus_path(out: PathLike | None, harvest: PathLike | bool) -> Path | None:
+    if not isinstance(harvest, bool):
+        return Path(harvest)
+    if harvest and out is None:
+        raise OptionError("harvest=True: give out too, the folder of the run; or harvest=FILE")
+    return Path(out, PROBLEMS) if harvest and out is not None else None
 
 
-def _contacts(step: Step) -> ContactTable:
-    touching = step.touching
-    packed = touching.contacts
-    return ContactTable(
-        body_a=packed.link_a,
-        body_b=packed.link_b,
-        key=touching.keys,
-        point=packed.points[:, :3],
-        normal=packed.normals[:, :3],
-        gap=touching.gaps,
-        impulse=step.impulses,
-        mode=np.array([MODES.index(mode) for mode in step.modes], dtype=np.int8),
-    )
-
-
-def _impacts(step: Step) -> ImpactTable:
-    return ImpactTable(
-        time=np.array([time for time, _, _ in step.impacts]),
-        n_contacts=np.array([len(impact.impulses) for _, _, impact in step.impacts], dtype=np.int64),
-        energy_before=np.array([impact.audit.before for _, _, impact in step.impacts]),
-        energy_compressed=np.array([impact.audit.compressed for _, _, impact in step.impacts]),
-        energy_after=np.array([impact.audit.after for _, _, impact in step.impacts]),
-        penetration=np.array([depth for _, depth, _ in step.impacts]),
-    )
-
-
-def _options(scene: Scene) -> dict[str, Any]:
-    """Return the settings of a run as plain values."""
-    way = scene.stepping
-    plain = {key: value for key, value in dict(way).items() if isinstance(value, (str, int, float, bool))}
-    plugins = {"formulation": way.formulation, "solver": way.solver}
-    return {**plain, **{key: {"name": p.name, **p.model_dump()} for key, p in plugins.items()}}
-
-
-@contextmanager
-def _bar(scene: Scene, wanted: bool) -> Iterator[Any]:
-    """Yield what shows a step on the terminal."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, disable=not wanted) as bar:
-        task = bar.add_task(scene.name, total=scene.stepping.duration, note="")
-
-        def show(block: StepBlock, step: Step | None) -> None:
-            time, contacts = float(block.time[0]), int(block.n_contacts[0])
-            note = f"t = {time:.3f} s, {contacts} contacts, residual {block.residual[0]:.1e}"
-            bar.update(task, completed=time - scene.time, note=note)
-
-        yield show
+def _stopped(
+    scene: Scene, stop: StoppedError, trajectory: Trajectory, out: PathLike | None
+) -> RunStoppedError:
+    """Save the problem that a run has stopped at, and return the error to raise."""
+    way, begin = scene.stepping, scene.time + (stop.step - 1) * scene.stepping.dt
+    message = f"{scene.name}: step {stop.step}, at t = {begin:g} s, was not solved. {stop}"
+    file = None if out is None else Path(out, FAILED_PROBLEM)
+    if file is not None:
+        where = {"scene": scene.name, "step": stop.step, "time": begin, "dt": way.dt}
+        where |= {"formulation": way.formulation.name, "solver": way.solver.name, "tol": way.tol}
+        save_problem(file, stop.problem, name=f"{scene.name} step {stop.step}", provenance=where)
+        options = way.solver.model_dump(exclude_defaults=True)
+        words = "".join(f" --option {key}={value}" for key, value in options.items())
+        message += f" The problem is kept: mcpframe solve {file} --solver {way.solver.name}{words}"
+    return RunStoppedError(stop, message, trajectory, file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -23,6 +24,8 @@ MARGIN = 0.06
 """Share of the picture's size left free around what moves, and taken by the ground below it."""
 FULL = 90.0
 """Percentile of the forces that gets the longest arrow."""
+HELD_TOGETHER = 0.5
+"""Share of the scene's size up to which two anchors are taken to be on one frame."""
 SMALLEST = 1e-3
 """Metres that a picture shows at least."""
 
@@ -87,7 +90,7 @@ class Stage:
     def grids(self) -> list[tuple[Array, list[Array]]]:
         """Patches of the other planes, each with the lines of a grid, in the picture."""
         patches = [
-            patch(pose, self.region, [p for p in self._planes if p is not pose]) for pose in self._fields
+            patch(pose, self.region, [p for p in self.planes if p is not pose]) for pose in self._fields
         ]
         project = self.camera.project
         return [(project(corners), [project(line) for line in lines]) for corners, lines in patches]
@@ -100,9 +103,14 @@ class Stage:
             for i in range(len(self.frames))
             for _, geometry, pose in self._shapes(i)
         ]
-        spots = [centre + side * radius for centre, radius in balls for side in (-1.0, 1.0)]
-        every = np.concatenate([np.array(spots).reshape(-1, 3), self.poses[1].reshape(-1, 3)])
-        return Region(every.min(axis=0), every.max(axis=0))
+        return _region(balls, self.poses[1].reshape(-1, 3))
+
+    @cached_property
+    def whole(self) -> Region:
+        """The region, with those shapes of the world that are not larger: a table, but not a landscape."""
+        balls = [(g.pose.position, reach(g.shape)) for g in self.trajectory.model.geometry]
+        small = [(centre, radius) for centre, radius in balls if 0.0 < radius <= self.region.size]
+        return _region(small, np.array([self.region.low, self.region.high]))
 
     @cached_property
     def window(self) -> Array:
@@ -130,19 +138,32 @@ class Stage:
 
     @cached_property
     def anchors(self) -> Array:
-        """Where hinges hold links to the world, in the picture [k, 2]."""
+        """Where hinges hold links to the world [k, 3]."""
         roots = [link for link in self.trajectory.model.links if link.parent == WORLD]
         held = [link.pose.position for link in roots if link.hinge.kind not in ("free", "locked")]
-        return self.camera.project(np.array(held).reshape(-1, 3))
+        return np.array(held).reshape(-1, 3)
 
-    def sticks(self, i: int) -> list[Array]:
-        """Return lines [2, 2] from parents to links without shapes in the i-th picture."""
-        model, places = self.trajectory.model, self.poses[1][i]
+    @cached_property
+    def frame(self) -> Array:
+        """Lines between anchors that are near each other: what holds several links [m, 2, 3]."""
+        pairs = np.array(list(combinations(self.anchors, 2))).reshape(-1, 2, 3)
+        near = np.linalg.norm(pairs[:, 1] - pairs[:, 0], axis=1) <= HELD_TOGETHER * self.region.size
+        held: Array = pairs[near]
+        return held
+
+    def sticks(self, i: int) -> Array:
+        """Return lines from parents to links without shapes in the i-th picture [m, 2, 2]."""
+        return self.camera.project(self.lines(self.poses[1][i]))
+
+    def lines(self, places: Array) -> Array:
+        """Return lines from parents to links without shapes [m, 2, 3], the links being at places [n, 3]."""
+        model = self.trajectory.model
         bare = [k for k, link in enumerate(model.links) if not link.geometry]
         starts = [
             model.links[k].pose.position if model.parents[k] < 0 else places[model.parents[k]] for k in bare
         ]
-        return [self.camera.project(np.array([a, places[k]])) for k, a in zip(bare, starts, strict=True)]
+        ends = zip(starts, places[bare], strict=True)
+        return np.array([(start, end) for start, end in ends]).reshape(-1, 2, 3)
 
     def _shapes(self, i: int) -> Iterator[tuple[int, Geometry, Pose]]:
         """Return link, shape and place of all shapes of the links in the i-th picture."""
@@ -163,19 +184,25 @@ class Stage:
         return low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)
 
     @cached_property
-    def _planes(self) -> list[Pose]:
+    def planes(self) -> list[Pose]:
+        """Planes of the world that come near the links."""
         world = self.trajectory.model.geometry
         poses = [geometry.pose for geometry in world if isinstance(geometry.shape, Plane)]
         return [pose for pose in poses if is_near(pose, self.region)]
 
     @property
     def _edges(self) -> list[Pose]:
-        return [pose for pose in self._planes if is_edge_on(pose, self.camera)]
+        return [pose for pose in self.planes if is_edge_on(pose, self.camera)]
 
     @property
     def _fields(self) -> list[Pose]:
         """Planes that are seen from the side where the bodies are."""
         towards = self.camera.axes[2]
-        return [
-            p for p in self._planes if not is_edge_on(p, self.camera) and p.rotation[:, 2] @ towards > 0.0
-        ]
+        return [p for p in self.planes if not is_edge_on(p, self.camera) and p.rotation[:, 2] @ towards > 0.0]
+
+
+def _region(balls: list[tuple[Array, float]], points: Array) -> Region:
+    """Return the box about balls, given by centre and radius, and points [m, 3]."""
+    spots = [centre + side * radius for centre, radius in balls for side in (-1.0, 1.0)]
+    every = np.concatenate([np.array(spots).reshape(-1, 3), points])
+    return Region(every.min(axis=0), every.max(axis=0))

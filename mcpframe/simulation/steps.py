@@ -141,6 +141,7 @@ class ImpactTable(Table):
     Attributes:
         time: s.
         n_contacts: contacts that took part.
+        n_limits: joint limits that took part.
         energy_before, energy_compressed, energy_after: kinetic energy before the impact, after compression
             and after decompression, J.
         penetration: largest at that time, m.
@@ -149,6 +150,7 @@ class ImpactTable(Table):
     first: ClassVar[str] = "time"
     time: Array = column("f8", unit="s")
     n_contacts: Indices = column("i8")
+    n_limits: Indices = column("i8", default=0)
     energy_before: Array = column("f8", unit="J")
     energy_compressed: Array = column("f8", unit="J")
     energy_after: Array = column("f8", unit="J")
@@ -167,7 +169,8 @@ class StepBlock(Table):
         status: index into `STATUSES`, -1 where no solve was needed.
         solver: index into the header's solvers, -1 for none.
         iterations: of the solver.
-        build_seconds, solve_seconds, recover_seconds: wall time of the step's parts.
+        step_seconds: wall time of the step, all in; the mean over the block that it was computed in.
+        build_seconds, solve_seconds, recover_seconds: wall time of parts of the step.
         n_contacts: rows of `contacts` that belong to the step.
         penetration: largest overlap of any two bodies, m.
         drift: largest violation of the bilateral rows.
@@ -185,6 +188,7 @@ class StepBlock(Table):
     status: Codes = column("i1", default=NONE)
     solver: Indices = column("i8", default=NONE)
     iterations: Indices = column("i8", default=0)
+    step_seconds: Array = column("f8", unit="s", default=0.0)
     build_seconds: Array = column("f8", unit="s", default=0.0)
     solve_seconds: Array = column("f8", unit="s", default=0.0)
     recover_seconds: Array = column("f8", unit="s", default=0.0)
@@ -231,6 +235,13 @@ class StepBlock(Table):
     def impact_start(self) -> Indices:
         """First impact of every step, and the number of all [n + 1]."""
         return frozen(np.concatenate([[0], np.cumsum(self.n_impacts)]))
+
+    @property
+    def frozen(self) -> bool:
+        """Whether all arrays are read-only and nobody else's, as `concatenate` makes them."""
+        tables: tuple[Table, ...] = (self, self.contacts, self.impacts)
+        arrays = [array for table in tables for _, array in table.items()]
+        return all(array.base is None and not array.flags.writeable for array in arrays)
 
     def _ragged(self) -> tuple[tuple[str, Indices, Table], ...]:
         return ("contacts", self.n_contacts, self.contacts), ("impacts", self.n_impacts, self.impacts)

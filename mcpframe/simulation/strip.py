@@ -12,7 +12,7 @@ import numpy as np
 from mcpframe.exceptions import FileFormatError, ProblemError
 from mcpframe.simulation.camera import Camera
 from mcpframe.simulation.figures import new_figure, pixels, save
-from mcpframe.simulation.painting import colours, legend_handles, paint, scale_bar
+from mcpframe.simulation.painting import colours, legend_handles, paint, paint_all, scale_bar
 from mcpframe.simulation.stage import Stage
 from mcpframe.simulation.steps import Indices
 from mcpframe.simulation.trajectory import Trajectory
@@ -20,11 +20,13 @@ from mcpframe.simulation.trajectory import Trajectory
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FRAMES = 10
+FRAMES = 12
 FLASH = 0.04
 """Seconds of the run of which a picture of a strip shows the contacts; in a film, the time between two."""
 PAGE_WIDTH, PAGE_SHAPE = 12.0, 1.9
 """Width in inches, and width over height that the pictures of a strip are arranged for."""
+OVERLAY_SIZE = 9.0
+"""Longer edge of an overlay in inches."""
 FILM_SIZE, FILM_DPI = 6.0, 100
 """Longer edge of a film in inches, and dots per inch."""
 HUNDREDTH = 10
@@ -61,6 +63,27 @@ def save_strip(
             paint(axis, stage, i)
             axis.set_title(f"{trajectory.time[stage.frames[i]]:.2f} s", fontsize=9, pad=3)
     scale_bar(axes[0], stage)
+    _explain(figure, stage)
+    return save(figure, path)
+
+
+def save_overlay(
+    trajectory: Trajectory,
+    path: str | os.PathLike[str],
+    frames: int = FRAMES,
+    camera: Camera | None = None,
+) -> Path:
+    """Write pictures of a run one over the other, the earlier ones paler; arguments as of `save_strip`."""
+    _check(trajectory, "frames", frames)
+    times = np.linspace(trajectory.time[0], trajectory.time[-1], frames)
+    stage = Stage(trajectory, _steps(trajectory, times), FLASH, camera)
+    width, height = OVERLAY_SIZE * stage.size / stage.size.max()
+    figure = new_figure(width, height + 0.6)
+    axis = figure.subplots()
+    paint_all(axis, stage)
+    scale_bar(axis, stage)
+    first, last = trajectory.time[stage.frames[[0, -1]]]
+    axis.set_title(f"{first:.2f} s (pale) to {last:.2f} s", fontsize=9, pad=3)
     _explain(figure, stage)
     return save(figure, path)
 
@@ -134,10 +157,14 @@ def _steps(trajectory: Trajectory, times: Any) -> Indices:
 
 
 def _columns(n: int, stage: Stage) -> int:
-    """Return how many of n pictures to put in a row, so that the page has about its shape."""
+    """Return how many of n pictures to put in a row, so that the page has about its shape and few gaps."""
     aspect = stage.size[0] / stage.size[1]
-    fitting = int(np.clip(round(np.sqrt(n * PAGE_SHAPE / aspect)), 1, n))
-    return -(-n // -(-n // fitting))  # as many rows, but evenly filled
+
+    def cost(rows: int) -> float:
+        columns = -(-n // rows)
+        return float(abs(np.log(columns * aspect / rows / PAGE_SHAPE)) + (rows * columns - n) / n)
+
+    return -(-n // min(range(1, n + 1), key=cost))
 
 
 def _check(trajectory: Trajectory, name: str, value: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -177,6 +178,36 @@ class TomlTable:
         if not isinstance(value, kind) and value is not default:
             raise self.error(key, f"{value!r}: {meaning} is expected")
         return value
+
+
+def changed(data: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with other values, by dotted keys, as ``{"model.options.links": 6}``.
+
+    A number is the index of a table in an array; where there is one table only it may be left out.
+
+    Raises:
+        OptionError: a key leads through something that is not a table.
+    """
+    result = copy.deepcopy(dict(data))
+    for dotted, value in changes.items():
+        *parts, last = dotted.split(".")
+        table: Any = result
+        for k, part in enumerate(parts):
+            if isinstance(table, list) and part.isdigit() and int(part) < len(table):
+                table = table[int(part)]
+                continue
+            table = _only(table).setdefault(part, {}) if isinstance(_only(table), dict) else None
+            if not isinstance(table, (dict, list)):
+                raise OptionError(f"{dotted}: {'.'.join(parts[: k + 1])} is not a table")
+        if not isinstance(_only(table), dict):
+            raise OptionError(f"{dotted}: {'.'.join(parts)} is not one table; say which by its index, from 0")
+        _only(table)[last] = value
+    return result
+
+
+def _only(table: Any) -> Any:
+    """Return the only entry of an array of one; anything else as it is."""
+    return table[0] if isinstance(table, list) and len(table) == 1 else table
 
 
 def _is_number(value: Any) -> bool:

@@ -47,7 +47,7 @@ class Trajectory:
 
     Attributes:
         header: scene, model, options and versions.
-        steps: the columns; copied and made read-only.
+        steps: the columns; copied and made read-only, unless they are so already.
 
     >>> trajectory = Trajectory.load("run/trajectory.h5")  # doctest: +SKIP
     >>> trajectory.contacts_at(120).impulse  # doctest: +SKIP
@@ -58,7 +58,8 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         check_widths(self.header.model, self.steps)
-        object.__setattr__(self, "steps", StepBlock.concatenate([self.steps]))
+        if not self.steps.frozen:
+            object.__setattr__(self, "steps", StepBlock.concatenate([self.steps]))
 
     def __getattr__(self, name: str) -> NDArray[Any]:
         if name in COLUMNS:

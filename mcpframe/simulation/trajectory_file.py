@@ -16,7 +16,7 @@ import contextlib
 import json
 import os
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import Field
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ from mcpframe.simulation.steps import (
 
 FORMAT, VERSION = "mcpframe-trajectory", 1
 TABLES: dict[str, type[Table]] = {"steps": StepBlock, "contacts": ContactTable, "impacts": ImpactTable}
-CHUNK_ROWS, CHUNK_BYTES = 2048, 262144
+CHUNK_ROWS, CHUNK_BYTES = {"steps": 2048, "contacts": 8192, "impacts": 1024}, 262144
 """Most rows, and most bytes, of the pieces that a dataset grows by."""
 UNREADABLE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
 """What h5py raises on a file that is cut off, damaged, on a full disk, or something else altogether."""
@@ -116,7 +116,14 @@ class TrajectoryFile:
             return None
         return {name: np.asarray(dataset[()]) for name, dataset in group.items()}
 
-    def append(self, block: StepBlock, checkpoint: Checkpoint) -> None:
+    def take_header(self, header: Header) -> None:
+        """Put another header in the place of the one that is there; what moves must be the same."""
+        self._file["header"].attrs.update(header.texts())
+        self._file.flush()
+        self._stream.commit()
+        self.header = header
+
+    def append(self, blocks: Iterable[StepBlock], checkpoint: Checkpoint) -> None:
         """Add steps and the checkpoint that belongs to the last of them; on return they are in the file.
 
         Raises:
@@ -125,7 +132,8 @@ class TrajectoryFile:
         if not self._finish.alive:
             raise FileFormatError(f"{self.path}: is closed")
         try:
-            append_steps(self._datasets, block)
+            for block in blocks:
+                append_steps(self._datasets, block)
             _write_checkpoint(self._file["checkpoint"], checkpoint, self.n_steps)
             self._file.flush()
             self._stream.commit()
@@ -148,7 +156,7 @@ def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> Non
         group = file.create_group(name)
         rows = empty(table, n_theta=model.n_theta, N=model.n_dofs)
         for about in columns(table):
-            _create(group, about, rows[about.name])
+            _create(group, about, rows[about.name], CHUNK_ROWS[name])
 
 
 def datasets(file: h5py.File) -> Datasets:
@@ -169,14 +177,29 @@ def append_steps(places: Datasets, block: StepBlock) -> None:
 
 
 def _append(dataset: h5py.h5d.DatasetID, rows: NDArray[Any]) -> None:
-    """Add rows to a dataset, by HDF5's own calls: h5py's indexing takes twenty times as long."""
+    """Add rows to a dataset, by HDF5's own calls: h5py's indexing takes twenty times as long.
+
+    Rows that fill whole chunks go to the file as they are; the rest are gathered in HDF5's chunk cache.
+    """
     n, *widths = dataset.shape
     dataset.set_extent((n + len(rows), *widths))
     if not rows.size:
         return
-    place = dataset.get_space()
-    place.select_hyperslab((n, *(0 for _ in widths)), rows.shape)
-    dataset.write(h5py.h5s.create_simple(rows.shape), place, np.ascontiguousarray(rows))
+    rows = np.ascontiguousarray(rows)
+    chunk = dataset.get_create_plist().get_chunk()[0]
+    head = min(-n % chunk, len(rows))
+    tail = head + (len(rows) - head) // chunk * chunk
+    _write(dataset, n, rows[:head])
+    for k in range(head, tail, chunk):
+        dataset.write_direct_chunk((n + k, *(0 for _ in widths)), rows[k : k + chunk])
+    _write(dataset, n + tail, rows[tail:])
+
+
+def _write(dataset: h5py.h5d.DatasetID, start: int, rows: NDArray[Any]) -> None:
+    if len(rows):
+        place = dataset.get_space()
+        place.select_hyperslab((start, *(0 for _ in rows.shape[1:])), rows.shape)
+        dataset.write(h5py.h5s.create_simple(rows.shape), place, rows)
 
 
 def keep_complete_steps(file: h5py.File) -> None:
@@ -238,9 +261,9 @@ def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -
         group[name][...] = array
 
 
-def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any]) -> None:
+def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> None:
     row_bytes = max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:])))
-    n_rows = min(CHUNK_ROWS, max(1, CHUNK_BYTES // row_bytes))
+    n_rows = min(most_rows, max(1, CHUNK_BYTES // row_bytes))
     chunks = (n_rows, *(max(1, width) for width in rows.shape[1:]))
     most = (None, *(width or None for width in rows.shape[1:]))  # a width of zero counts as unknown
     dataset = group.create_dataset(about.name, data=rows, maxshape=most, chunks=chunks)

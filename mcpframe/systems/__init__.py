@@ -15,6 +15,7 @@ from mcpframe.exceptions import ModelError, nearest
 from mcpframe.multibody.model import Model
 from mcpframe.systems.chains import branched_tree, pendulum
 from mcpframe.systems.contacts import contacts_of
+from mcpframe.systems.humanoid import humanoid
 from mcpframe.systems.loops import closed_chain, four_bar
 from mcpframe.systems.robots import dual_arm, quadruped
 from mcpframe.systems.single import box, rod, sphere
@@ -27,6 +28,7 @@ __all__ = [
     "contacts_of",
     "dual_arm",
     "four_bar",
+    "humanoid",
     "make",
     "pendulum",
     "quadruped",
@@ -36,7 +38,18 @@ __all__ = [
 
 _MAKERS: dict[str, Callable[..., Model]] = {
     maker.__name__: maker
-    for maker in (pendulum, branched_tree, dual_arm, four_bar, closed_chain, quadruped, sphere, box, rod)
+    for maker in (
+        pendulum,
+        branched_tree,
+        dual_arm,
+        four_bar,
+        closed_chain,
+        quadruped,
+        humanoid,
+        sphere,
+        box,
+        rod,
+    )
 }
 
 

@@ -48,6 +48,7 @@ class CoalPairs:
     Attributes:
         spheres: centre, in the shape's frame, and radius of the bounding sphere of meshes that take part.
         needed: whether there are such pairs at all.
+        solids: the shapes of these pairs, by number; meshes about the centres of their bounding spheres.
     """
 
     def __init__(self, shapes: Sequence[Surface], rules: Rules) -> None:
@@ -56,12 +57,12 @@ class CoalPairs:
         self.needed = bool(pairs)
         self._coal = _coal(shapes, [(i, j) for i, j in pairs if rec.PLANE not in self._kind[[i, j]]])
         involved = {i for pair in pairs for i in pair if self._kind[i] != rec.PLANE}
-        self._solids = {i: solid_of(shapes[i].geometry.shape) for i in sorted(involved)}
+        self.solids = {i: solid_of(shapes[i].geometry.shape) for i in sorted(involved)}
         self.spheres: dict[int, tuple[Array, float]] = {}
-        for i, solid in self._solids.items():
+        for i, solid in self.solids.items():
             if isinstance(solid, Hull) and self._kind[i] == rec.MESH:
                 centre = (solid.points.min(axis=0) + solid.points.max(axis=0)) / 2.0
-                self._solids[i] = moved = replace(solid, points=solid.points - centre)
+                self.solids[i] = moved = replace(solid, points=solid.points - centre)
                 self.spheres[i] = centre, float(np.linalg.norm(moved.points, axis=1).max())
         self._geometry: dict[int, Any] = {}
 
@@ -112,7 +113,7 @@ class CoalPairs:
         """Return the supports of two shapes towards each other, in world axes."""
         found = []
         for placed, d in ((first, n), (second, -n)):
-            corners, numbers = self._solids[placed.shape].support(placed.R.T @ d)
+            corners, numbers = self.solids[placed.shape].support(placed.R.T @ d)
             found.append((placed.x + corners @ placed.R.T, numbers))
         return found[0], found[1]
 
@@ -130,7 +131,7 @@ class CoalPairs:
 
     def _across_axes(self, first: Placed, second: Placed, n: Array) -> Array:
         """Return the direction across the axes of two round shapes, between the axes if they are parallel."""
-        if any(isinstance(self._solids[placed.shape], Hull) for placed in (first, second)):
+        if any(isinstance(self.solids[placed.shape], Hull) for placed in (first, second)):
             return n
         u, v, d = first.R[:, 2], second.R[:, 2], second.x - first.x
         across = np.cross(u, v)
@@ -142,7 +143,7 @@ class CoalPairs:
 
     def _on_plane(self, mesh: Placed, plane: Placed, margin: float) -> Patch:
         """Return the vertices of a hull within the margin of a half-space."""
-        hull, n = self._solids[mesh.shape], plane.R[:, 2]
+        hull, n = self.solids[mesh.shape], plane.R[:, 2]
         assert isinstance(hull, Hull)
         points = mesh.x + hull.points @ mesh.R.T
         heights = (points - plane.x) @ n
@@ -177,13 +178,13 @@ class CoalPairs:
 
     def _separation(self, first: Placed, second: Placed, n: Array) -> float:
         """Return the room between two shapes along a direction."""
-        reach = sum(self._solids[p.shape].reach(p.R.T @ d) for p, d in ((first, n), (second, -n)))
+        reach = sum(self.solids[p.shape].reach(p.R.T @ d) for p, d in ((first, n), (second, -n)))
         return float(n @ (second.x - first.x)) - reach
 
     def _shape(self, i: int) -> Any:
         """Return a shape as coal has it, made once."""
         if i not in self._geometry:
-            self._geometry[i] = _coal_shape(self._coal, self._solids[i])
+            self._geometry[i] = _coal_shape(self._coal, self.solids[i])
         return self._geometry[i]
 
 

@@ -24,8 +24,10 @@ from mcpframe.contact.detection.materials import (
     surfaces,
 )
 from mcpframe.contact.detection.packing import kinds, pack, with_room
+from mcpframe.contact.detection.solids import Solid, solid_of
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model import Model
+from mcpframe.shapes import Mesh, Plane
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State
@@ -86,6 +88,13 @@ class Detector:
     def compiled(self) -> bool:
         """Whether `detect_kernels.detect` finds all contacts, without the help of coal."""
         return not self._foreign.needed
+
+    def solid(self, i: int) -> Solid | None:
+        """Return shape i as a convex solid; None for half-spaces, and for meshes that meet nothing."""
+        shape = self.shapes[i].geometry.shape
+        if isinstance(shape, Plane):
+            return None
+        return self._foreign.solids.get(i) if isinstance(shape, Mesh) else solid_of(shape)
 
     def contacts(self, state: State, margin: float | None = None) -> ContactSet:
         """Return all contacts with gaps up to the margin."""

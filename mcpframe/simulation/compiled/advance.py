@@ -1,0 +1,156 @@
+"""The compiled loop over steps."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from numba import types
+
+from mcpframe.contact.detection.records import MAX_CONTACTS
+from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.multibody.records import N_DOFS, N_THETA, THETA, THETA_DOT
+from mcpframe.simulation.compiled.contact_kernels import fastest_point, look
+from mcpframe.simulation.compiled.impact_kernels import call_energies
+from mcpframe.simulation.compiled.record_kernels import record_step
+from mcpframe.simulation.compiled.records import (
+    CAPACITY,
+    CLOSED,
+    CLOSED_BEFORE,
+    DONE,
+    DT,
+    ENERGIES,
+    ENERGY,
+    EVENT_DRIVEN,
+    EVERY,
+    MAX_IMPACTS,
+    MAX_OUT,
+    MAX_OUT_CONTACTS,
+    MAX_OUT_IMPACTS,
+    N_CLOSED,
+    N_CLOSED_BEFORE,
+    N_HITS,
+    N_OUT,
+    N_OUT_CONTACTS,
+    N_OUT_IMPACTS,
+    N_OUT_IMPACTS_BEFORE,
+    N_TAKEN,
+    N_TAKEN_BEFORE,
+    NEAR,
+    NO_MOTION,
+    SPEED,
+    START,
+    TAKEN,
+    TAKEN_BEFORE,
+    TAKEN_ROOM,
+    TAKEN_ROW,
+    Run,
+)
+from mcpframe.simulation.compiled.step_kernels import event_driven, time_stepping
+from mcpframe.spatial.lanes import get, put
+
+
+@inline
+def has_room(run):
+    """Return whether whatever one more step does can be recorded."""
+    IS = run.IS
+    contacts = run.ID[MAX_CONTACTS] + TAKEN_ROOM * IS[CAPACITY]
+    return (
+        IS[N_OUT] < IS[MAX_OUT]
+        and IS[N_OUT_CONTACTS] + contacts <= IS[MAX_OUT_CONTACTS]
+        and IS[N_OUT_IMPACTS] + IS[MAX_IMPACTS] <= IS[MAX_OUT_IMPACTS]
+    )
+
+
+@callee
+def copy_motion(I, X, Y):
+    """Copy coordinates and rates from X to Y."""
+    for i in range(I[N_THETA]):
+        put(Y, I[THETA] + i, get(X, I[THETA] + i))
+    for i in range(I[N_DOFS]):
+        put(Y, I[THETA_DOT] + i, get(X, I[THETA_DOT] + i))
+
+
+@callee
+def keep(run, X, B):
+    """Keep what a step changes."""
+    IS, XS = run.IS, run.XS
+    copy_motion(run.I, X, B)
+    for i in range(IS[N_CLOSED]):
+        put(IS, IS[CLOSED_BEFORE] + i, get(IS, IS[CLOSED] + i))
+    for i in range(TAKEN_ROW * IS[N_TAKEN]):
+        put(XS, IS[TAKEN_BEFORE] + i, get(XS, IS[TAKEN] + i))
+    put(IS, N_CLOSED_BEFORE, IS[N_CLOSED])
+    put(IS, N_TAKEN_BEFORE, IS[N_TAKEN])
+    put(IS, N_OUT_IMPACTS_BEFORE, IS[N_OUT_IMPACTS])
+
+
+@callee
+def go_back(run, X, B):
+    """Undo a step that did not go through."""
+    IS, XS = run.IS, run.XS
+    copy_motion(run.I, B, X)
+    for i in range(IS[N_CLOSED_BEFORE]):
+        put(IS, IS[CLOSED] + i, get(IS, IS[CLOSED_BEFORE] + i))
+    for i in range(TAKEN_ROW * IS[N_TAKEN_BEFORE]):
+        put(XS, IS[TAKEN] + i, get(XS, IS[TAKEN_BEFORE] + i))
+    put(IS, N_CLOSED, IS[N_CLOSED_BEFORE])
+    put(IS, N_TAKEN, IS[N_TAKEN_BEFORE])
+    put(IS, N_OUT_IMPACTS, IS[N_OUT_IMPACTS_BEFORE])
+
+
+@callee
+def record(run, X, time):
+    """Record the step that ends in X."""
+    energy = window(run.XS, run.IS[ENERGY], 8)
+    call_energies(run.A[ENERGIES], (run.I, X, energy))
+    record_step(run, X, time, get(energy, 0), get(energy, 1), run.IS[N_HITS])
+
+
+@inline
+def is_finite(I, X):
+    """Return whether all rates are numbers."""
+    total = 0.0
+    for d in range(I[N_DOFS]):
+        total += 0.0 * get(X, I[THETA_DOT] + d)
+    return total == 0.0
+
+
+@kernel(
+    Indices, Indices, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut,
+    IndicesOut, VectorOut, IndicesOut, CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut,
+    types.float64, types.int64, types.int64,
+)  # fmt: skip
+def advance(
+    A, I, X, Y, B, ID, XD, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS, OUT_IMPACTS,
+    begin, first, count,
+):  # fmt: skip
+    """Take up to `count` steps after the first `first`, step k ending at begin + k dt; record the last.
+
+    The state is in X, and is left there; Y and B are states to work with. Returns (how it ended, steps
+    taken).
+    """
+    run = Run(A, I, ID, XD, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS, OUT_IMPACTS)
+    code = look(run, X, XS[NEAR])
+    put(XS, SPEED, fastest_point(run, X))
+    swapped, taken = False, 0
+    while code == DONE and taken < count and has_room(run):
+        k = first + taken
+        put(XS, START, begin + k * XS[DT])
+        put(IS, N_HITS, 0)
+        keep(run, X, B)
+        step = event_driven(run, X, Y) if IS[EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
+        code = step[0]
+        if step[1]:
+            X, Y = Y, X
+            swapped = not swapped
+        if code == DONE and not is_finite(I, X):
+            code = NO_MOTION
+        if code != DONE:
+            go_back(run, X, B)
+            break
+        taken += 1
+        # By number, so that blocks change nothing.
+        if (k + 1) % IS[EVERY] == 0 or IS[N_HITS] > 0 or taken == count:
+            record(run, X, begin + (k + 1) * XS[DT])
+    if swapped:
+        copy_motion(I, X, Y)
+    return code, taken

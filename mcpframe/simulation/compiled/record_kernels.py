@@ -1,0 +1,191 @@
+"""What is kept of steps: impulses by contact since the last record, and the rows of the record."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+from mcpframe.compiled import SEPARATING
+from mcpframe.contact.contact import GAP, NORMAL, RECORD
+from mcpframe.contact.detection import records as found
+from mcpframe.jit import callee, inline
+from mcpframe.multibody.records import N_DOFS, N_THETA, THETA, THETA_DOT
+from mcpframe.simulation.compiled import records as at
+from mcpframe.spatial.algebra import dot
+from mcpframe.spatial.lanes import get, load, put, store, zero
+
+TOLD = -1
+"""In TAKEN_MODES: the contact stands in the record already."""
+
+
+@inline
+def taken_place(run, key, hint):
+    """Return where the impulses of a contact are gathered, -1 where they are not; a hint is tried first."""
+    IS = run.IS
+    n = IS[at.N_TAKEN]
+    if hint < n and get(IS, IS[at.TAKEN_KEYS] + hint) == key:
+        return hint
+    for i in range(n):
+        if get(IS, IS[at.TAKEN_KEYS] + i) == key:
+            return i
+    return -1
+
+
+@callee
+def take_impulses(run):
+    """Add the impulses of the touching contacts to those since the last record, with where they act now."""
+    IS, XS = run.IS, run.XS
+    for i in range(IS[at.N_TOUCHING]):
+        contact, record = IS[at.TOUCHING] + i * found.CONTACT_ROW, IS[at.RECORDS] + i * RECORD
+        key = get(IS, contact + found.C_KEY)
+        k = taken_place(run, key, i)
+        if k < 0:
+            if IS[at.N_TAKEN] == IS[at.CAPACITY] * at.TAKEN_ROOM:
+                continue
+            k = IS[at.N_TAKEN]
+            put(IS, at.N_TAKEN, k + 1)
+            put(IS, IS[at.TAKEN_KEYS] + k, key)
+            put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
+            put(IS, IS[at.TAKEN_BODIES] + 2 * k, get(IS, contact + found.C_BODY_A))
+            put(IS, IS[at.TAKEN_BODIES] + 2 * k + 1, get(IS, contact + found.C_BODY_B))
+            store(XS, IS[at.TAKEN] + k * at.TAKEN_ROW, zero())
+        row = IS[at.TAKEN] + k * at.TAKEN_ROW
+        store(XS, row, load(XS, row) + load(XS, IS[at.IMPULSES] + 4 * i))
+        store(XS, row + at.T_POINT, load(XS, record))
+        store(XS, row + at.T_NORMAL, load(XS, record + NORMAL.start))
+        put(XS, row + at.T_GAP, get(XS, IS[at.GAPS] + i))
+
+
+@callee
+def take_modes(run):
+    """Remember the modes of the touching contacts as the last ones; all others are separating."""
+    IS = run.IS
+    for k in range(IS[at.N_TAKEN]):
+        put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
+    for i in range(IS[at.N_TOUCHING]):
+        key = get(IS, IS[at.TOUCHING] + i * found.CONTACT_ROW + found.C_KEY)
+        k = taken_place(run, key, i)
+        if k >= 0:
+            put(IS, IS[at.TAKEN_MODES] + k, get(IS, IS[at.MODES] + i))
+
+
+@callee
+def record_impact(run, before, compressed, after):
+    """Record an impact of the touching contacts."""
+    IS, XS, OUT = run.IS, run.XS, run.OUT_IMPACTS
+    row = IS[at.N_OUT_IMPACTS] * at.OUT_IMPACT
+    depth = 0.0
+    for i in range(IS[at.N_TOUCHING]):
+        depth = max(depth, -get(XS, IS[at.GAPS] + i))
+    put(OUT, row + at.H_TIME, XS[at.TIME])
+    put(OUT, row + at.H_CONTACTS, float(IS[at.N_TOUCHING]))
+    put(OUT, row + at.H_BEFORE, before)
+    put(OUT, row + at.H_COMPRESSED, compressed)
+    put(OUT, row + at.H_AFTER, after)
+    put(OUT, row + at.H_PENETRATION, depth)
+    put(IS, at.N_OUT_IMPACTS, IS[at.N_OUT_IMPACTS] + 1)
+    put(IS, at.N_HITS, IS[at.N_HITS] + 1)
+
+
+@inline
+def has_pressed(run, k):
+    """Return whether a contact has taken an impulse since the last record."""
+    impulse = load(run.XS, run.IS[at.TAKEN] + k * at.TAKEN_ROW)
+    return dot(impulse, impulse) > 0.0
+
+
+@inline
+def record_contact(run, body_a, body_b, key, mode, gap):
+    """Begin the row of a contact; return where it is, and where its vectors begin."""
+    IS, OUT = run.IS, run.OUT_CONTACTS
+    row = IS[at.N_OUT_CONTACTS] * at.OUT_CONTACT
+    put(OUT, row + at.C_A, float(body_a))
+    put(OUT, row + at.C_B, float(body_b))
+    put(OUT, row + at.C_KEY, float(key))
+    put(OUT, row + at.C_MODE, float(mode))
+    put(OUT, row + at.C_GAP, gap)
+    put(IS, at.N_OUT_CONTACTS, IS[at.N_OUT_CONTACTS] + 1)
+    return row
+
+
+@callee
+def record_contacts(run):
+    """Record the contacts found last that are closed or press; return the largest overlap."""
+    ID, XD, IS, XS, OUT = run.ID, run.XD, run.IS, run.XS, run.OUT_CONTACTS
+    depth = 0.0
+    for i in range(ID[found.N_CONTACTS]):
+        contact, record = ID[found.CONTACTS] + i * found.CONTACT_ROW, ID[found.RECORDS] + i * RECORD
+        key, gap = get(ID, contact + found.C_KEY), get(XD, record + GAP)
+        k = taken_place(run, key, i)
+        pressed = k >= 0 and has_pressed(run, k)
+        if gap > XS[at.PENETRATION] and not pressed:
+            continue
+        mode = SEPARATING if k < 0 else get(IS, IS[at.TAKEN_MODES] + k)
+        bodies = get(ID, contact + found.C_BODY_A), get(ID, contact + found.C_BODY_B)
+        row = record_contact(run, bodies[0], bodies[1], key, mode, gap)
+        for j in range(3):
+            put(OUT, row + at.C_POINT + j, get(XD, record + j))
+            put(OUT, row + at.C_NORMAL + j, get(XD, record + NORMAL.start + j))
+            impulse = get(XS, IS[at.TAKEN] + k * at.TAKEN_ROW + j) if pressed else 0.0
+            put(OUT, row + at.C_IMPULSE + j, impulse)
+        if pressed:
+            put(IS, IS[at.TAKEN_MODES] + k, TOLD)
+        depth = max(depth, -gap)
+    return depth
+
+
+@callee
+def record_gone(run):
+    """Record the contacts that have pressed since the last record and were not found any more."""
+    IS, XS, OUT = run.IS, run.XS, run.OUT_CONTACTS
+    for k in range(IS[at.N_TAKEN]):
+        if get(IS, IS[at.TAKEN_MODES] + k) == TOLD or not has_pressed(run, k):
+            continue
+        bodies = IS[at.TAKEN_BODIES] + 2 * k
+        taken = IS[at.TAKEN] + k * at.TAKEN_ROW
+        key, gap = get(IS, IS[at.TAKEN_KEYS] + k), get(XS, taken + at.T_GAP)
+        row = record_contact(run, get(IS, bodies), get(IS, bodies + 1), key, SEPARATING, gap)
+        for j in range(3):
+            put(OUT, row + at.C_POINT + j, get(XS, taken + at.T_POINT + j))
+            put(OUT, row + at.C_NORMAL + j, get(XS, taken + at.T_NORMAL + j))
+            put(OUT, row + at.C_IMPULSE + j, get(XS, taken + j))
+
+
+@callee
+def record_step(run, X, time, kinetic, potential, n_impacts):
+    """Record the state at the end of a step with the figures since the last record, which begin anew."""
+    I, IS, XS, OUT = run.I, run.IS, run.XS, run.OUT
+    row = IS[at.N_OUT] * (at.OUT_HEAD + I[N_THETA] + I[N_DOFS])
+    before = IS[at.N_OUT_CONTACTS]
+    put(OUT, row + at.O_PENETRATION, record_contacts(run))
+    record_gone(run)
+    put(OUT, row + at.O_TIME, time)
+    put(OUT, row + at.O_KINETIC, kinetic)
+    put(OUT, row + at.O_POTENTIAL, potential)
+    put(OUT, row + at.O_RESIDUAL, XS[at.RESIDUAL] if IS[at.N_SOLVES] > 0 else math.nan)
+    put(OUT, row + at.O_SOLVED, float(IS[at.N_SOLVES]))
+    put(OUT, row + at.O_ITERATIONS, float(IS[at.ITERATIONS]))
+    put(OUT, row + at.O_BUILD, float(IS[at.BUILD]))
+    put(OUT, row + at.O_SOLVE, float(IS[at.SOLVING]))
+    put(OUT, row + at.O_RECOVER, float(IS[at.RECOVERY]))
+    put(OUT, row + at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
+    put(OUT, row + at.O_IMPACTS, float(n_impacts))
+    for i in range(I[N_THETA]):
+        put(OUT, row + at.OUT_HEAD + i, get(X, I[THETA] + i))
+    for i in range(I[N_DOFS]):
+        put(OUT, row + at.OUT_HEAD + I[N_THETA] + i, get(X, I[THETA_DOT] + i))
+    put(IS, at.N_OUT, IS[at.N_OUT] + 1)
+    forget_figures(run)
+
+
+@inline
+def forget_figures(run):
+    """Begin gathering anew."""
+    IS = run.IS
+    put(IS, at.N_TAKEN, 0)
+    put(IS, at.ITERATIONS, 0)
+    put(IS, at.N_SOLVES, 0)
+    put(IS, at.BUILD, 0)
+    put(IS, at.SOLVING, 0)
+    put(IS, at.RECOVERY, 0)
+    put(run.XS, at.RESIDUAL, 0.0)

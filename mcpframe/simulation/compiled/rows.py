@@ -1,0 +1,100 @@
+"""The rows that the stepping kernels record, as a block of steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.arrays import Array
+from mcpframe.contact.detection.records import MAX_CONTACTS
+from mcpframe.multibody.model import Model
+from mcpframe.multibody.skeleton import Skeleton
+from mcpframe.simulation.compiled import records as at
+from mcpframe.simulation.step_rows import ASKED
+from mcpframe.simulation.steps import NONE, SOLVED, ContactTable, ImpactTable, StepBlock
+
+Indices = NDArray[np.int64]
+
+STEPS, CONTACTS_PER_STEP = 1024, 8
+"""Room for rows; where it is used up, they are taken away and the steps go on."""
+
+
+class RecordedRows:
+    """Tables that the kernels write to."""
+
+    def __init__(self, model: Model, max_impacts: int) -> None:
+        self.n_theta, self.n_dofs = model.n_theta, model.n_dofs
+        self.width = at.OUT_HEAD + self.n_theta + self.n_dofs
+        self.steps = np.empty(STEPS * self.width)
+        self.contacts = np.empty(STEPS * CONTACTS_PER_STEP * at.OUT_CONTACT)
+        self.impacts = np.empty((STEPS + max_impacts) * at.OUT_IMPACT)
+
+    def clear(self, IS: Indices, ID: Indices) -> None:
+        """Begin anew; a single step always has room."""
+        of_a_step = int(ID[MAX_CONTACTS] + at.TAKEN_ROOM * IS[at.CAPACITY]) * at.OUT_CONTACT
+        if self.contacts.size < 2 * of_a_step:
+            self.contacts = np.empty(4 * of_a_step)
+        IS[[at.N_OUT, at.N_OUT_CONTACTS, at.N_OUT_IMPACTS]] = 0
+        IS[at.MAX_OUT] = STEPS
+        IS[at.MAX_OUT_CONTACTS] = self.contacts.size // at.OUT_CONTACT
+        IS[at.MAX_OUT_IMPACTS] = self.impacts.size // at.OUT_IMPACT
+
+    def block(self, IS: Indices, skeleton: Skeleton, seconds: float) -> StepBlock:
+        """Return what was recorded.
+
+        Args:
+            IS: integers of the kernels.
+            skeleton: of the tree.
+            seconds: of a cycle.
+        """
+        rows = self.steps[: IS[at.N_OUT] * self.width].reshape(-1, self.width).copy()
+        theta_end = at.OUT_HEAD + self.n_theta
+        solved = rows[:, at.O_SOLVED] > 0
+        return StepBlock(
+            time=rows[:, at.O_TIME],
+            theta=rows[:, at.OUT_HEAD : theta_end],
+            theta_dot=rows[:, theta_end:],
+            kinetic_energy=rows[:, at.O_KINETIC],
+            potential_energy=rows[:, at.O_POTENTIAL],
+            residual=rows[:, at.O_RESIDUAL],
+            status=np.where(solved, SOLVED, NONE).astype(np.int8),
+            solver=np.where(solved, ASKED, NONE),
+            iterations=rows[:, at.O_ITERATIONS].astype(np.int64),
+            build_seconds=seconds * rows[:, at.O_BUILD],
+            solve_seconds=seconds * rows[:, at.O_SOLVE],
+            recover_seconds=seconds * rows[:, at.O_RECOVER],
+            n_contacts=rows[:, at.O_CONTACTS].astype(np.int64),
+            penetration=rows[:, at.O_PENETRATION],
+            n_impacts=rows[:, at.O_IMPACTS].astype(np.int64),
+            contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), skeleton),
+            impacts=self._impacts(int(IS[at.N_OUT_IMPACTS])),
+        )
+
+    def _contacts(self, n: int, skeleton: Skeleton) -> ContactTable:
+        rows = self.contacts[: n * at.OUT_CONTACT].reshape(-1, at.OUT_CONTACT).copy()
+        body_link = np.append(skeleton.body_link, NONE)
+        return ContactTable(
+            body_a=body_link[rows[:, at.C_A].astype(np.int64)],
+            body_b=body_link[rows[:, at.C_B].astype(np.int64)],
+            key=rows[:, at.C_KEY].astype(np.int64),
+            point=_three(rows, at.C_POINT),
+            normal=_three(rows, at.C_NORMAL),
+            gap=rows[:, at.C_GAP],
+            impulse=_three(rows, at.C_IMPULSE),
+            mode=rows[:, at.C_MODE].astype(np.int8),
+        )
+
+    def _impacts(self, n: int) -> ImpactTable:
+        rows = self.impacts[: n * at.OUT_IMPACT].reshape(-1, at.OUT_IMPACT).copy()
+        return ImpactTable(
+            time=rows[:, at.H_TIME],
+            n_contacts=rows[:, at.H_CONTACTS].astype(np.int64),
+            energy_before=rows[:, at.H_BEFORE],
+            energy_compressed=rows[:, at.H_COMPRESSED],
+            energy_after=rows[:, at.H_AFTER],
+            penetration=rows[:, at.H_PENETRATION],
+        )
+
+
+def _three(rows: Array, start: int) -> Array:
+    return rows[:, start : start + 3]

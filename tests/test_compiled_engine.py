@@ -1,0 +1,191 @@
+"""The compiled engine takes the same steps as the stepper in Python, and tells of them in the same words."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.shapes import Box, Geometry, Plane
+from mcpframe.simulation.compiled.engine import CompiledEngine, compiled_engine
+from mcpframe.simulation.engine import StepperEngine, engine_of
+from mcpframe.simulation.settings import Output
+from mcpframe.simulation.stepping import Stepper
+
+SAME = 1e-9
+"""Coordinates of two engines that round differently, after some hundred steps and a few impacts, which each
+multiply differences by about ten: 1e-16 becomes 1e-12 or so."""
+GENTLE = mf.Material(mu=0.5, restitution=0.5)
+
+
+def pendulum(n_links=3, height=10.0, angle=np.pi / 4, rate=1.0, **stepping):
+    model = mf.systems.pendulum(links=n_links, height=height)
+    start = {"theta": {"link_1": angle}, "theta_dot": {"link_1": rate}}
+    return mf.Scene(model, **start, materials=GENTLE, stepping=mf.Stepping(**stepping))
+
+
+def thrown_box(**stepping):
+    model = mf.systems.box()
+    theta = model.neutral()
+    theta[2] += 0.15
+    turn = np.array([0.1, 0.2, -0.1, 0.0])
+    turn[3] = np.sqrt(1.0 - turn @ turn)
+    theta[3:7] = turn
+    rates = np.array([0.6, -0.2, 0.0, 1.0, -2.0, 3.0])
+    return mf.Scene(model, theta=theta, theta_dot=rates, materials=GENTLE, stepping=mf.Stepping(**stepping))
+
+
+def sprung_pendulum(**stepping):
+    links = [
+        mf.Link(
+            f"link_{k}",
+            "world" if k == 0 else f"link_{k - 1}",
+            mf.Hinge("pin", (0.0, 1.0, 0.0)),
+            mf.Pose((0.0, 0.0, 2.0 if k == 0 else -0.5)),
+            mass=1.0,
+            com=(0.0, 0.0, -0.5),
+            inertia=0.02 * np.eye(3),
+            damping=0.1,
+            stiffness=2.0,
+            rest=0.3,
+        )
+        for k in range(3)
+    ]
+    return mf.Scene(mf.Model(links), theta={"link_0": 1.0}, stepping=mf.Stepping(**stepping))
+
+
+def run(engine, n_steps):
+    state = engine.scene.initial_state()
+    return engine.advance(state, 0, n_steps)
+
+
+def both(scene, n_steps):
+    compiled = compiled_engine(scene)
+    assert compiled is not None
+    return run(compiled, n_steps), run(StepperEngine(Stepper(scene)), n_steps)
+
+
+def without_clocks(block):
+    columns = {name: array for name, array in block.items() if not name.endswith("_seconds")}
+    tables = {
+        f"{part}.{name}": array
+        for part in ("contacts", "impacts")
+        for name, array in getattr(block, part).items()
+    }
+    return {**columns, **tables}
+
+
+SCENES = {
+    "pendulum that bounces": (lambda: pendulum(), 2700),
+    "chain that lies down": (lambda: pendulum(6, 2.0, np.pi / 2, 0.0), 1200),
+    "chain, fixed steps": (lambda: pendulum(6, 2.0, np.pi / 2, 0.0, scheme="time_stepping"), 1200),
+    "box that tumbles": (lambda: thrown_box(), 250),
+    "springs and dampers": (lambda: sprung_pendulum(), 500),
+}
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_compiled_steps_are_those_of_the_stepper(name):
+    make, n_steps = SCENES[name]
+    ours, theirs = both(make(), n_steps)
+    np.testing.assert_allclose(ours.theta, theirs.theta, rtol=0.0, atol=SAME)
+    np.testing.assert_allclose(ours.kinetic_energy, theirs.kinetic_energy, rtol=1e-6, atol=SAME)
+    np.testing.assert_array_equal(ours.n_impacts, theirs.n_impacts)
+    np.testing.assert_allclose(ours.impacts.time, theirs.impacts.time, rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(ours.impacts.energy_after, theirs.impacts.energy_after, rtol=1e-6, atol=SAME)
+
+
+def test_contacts_impulses_and_modes_are_told_alike():
+    ours, theirs = both(pendulum(6, 2.0, np.pi / 2, 0.0), 900)
+    np.testing.assert_array_equal(ours.n_contacts, theirs.n_contacts)
+    for column in ("key", "body_a", "body_b", "mode"):
+        np.testing.assert_array_equal(getattr(ours.contacts, column), getattr(theirs.contacts, column))
+    for column in ("point", "normal", "impulse", "gap"):
+        np.testing.assert_allclose(
+            getattr(ours.contacts, column), getattr(theirs.contacts, column), rtol=0.0, atol=1e-6
+        )
+    assert len(ours.contacts) > 100
+
+
+def test_an_impact_within_a_step_is_told_with_its_contact():
+    block = run(compiled_engine(pendulum()), 2700)
+    first = int(np.argmax(block.n_impacts > 0))
+    assert block.n_contacts[first] == 1
+    impulse = block.contacts.impulse[block.n_contacts[:first].sum()]
+    assert np.linalg.norm(impulse) > 0.1
+
+
+@pytest.mark.parametrize("blocks", [[1200], [7] * 171 + [3], [1, 499, 700]])
+def test_how_a_run_is_cut_into_blocks_changes_no_bit(blocks):
+    scene = pendulum(6, 2.0, np.pi / 2, 0.0)
+    whole = run(compiled_engine(scene), 1200)
+    engine, state, first = compiled_engine(scene), scene.initial_state(), 0
+    thetas = []
+    for count in blocks:
+        thetas.append(engine.advance(state, first, count).theta)
+        first += count
+    assert np.concatenate(thetas).tobytes() == whole.theta.tobytes()
+
+
+def test_a_checkpoint_leads_to_the_same_bits():
+    scene = pendulum(6, 2.0, np.pi / 2, 0.0)
+    whole = run(compiled_engine(scene), 1200)
+    first, state = compiled_engine(scene), scene.initial_state()
+    first.advance(state, 0, 800)
+    second = compiled_engine(scene)
+    second.restore(first.checkpoint())
+    again = scene.model.state(state.theta, state.theta_dot, state.time)
+    rest = second.advance(again, 800, 400)
+    for name, array in without_clocks(rest).items():
+        if "." not in name:
+            assert array.tobytes() == getattr(whole, name)[800:].tobytes(), name
+
+
+def test_room_is_made_for_more_contacts_than_expected():
+    boxes = [
+        mf.Link(
+            f"box_{k}",
+            pose=mf.Pose((0.0, 0.0, 0.1 + 0.2 * k)),
+            mass=1.0,
+            inertia=np.eye(3) / 150.0,
+            geometry=(Geometry(Box((0.2, 0.2, 0.2))),),
+        )
+        for k in range(8)
+    ]
+    model = mf.Model(boxes, geometry=(Geometry(Plane()),))
+    engine = compiled_engine(mf.Scene(model, materials=GENTLE))
+    block = run(engine, 20)
+    assert (block.n_contacts == 32).all()
+    assert engine._work.capacity >= 32
+    np.testing.assert_allclose(block.theta[-1], model.neutral(), atol=1e-12)
+
+
+def test_only_some_steps_are_recorded_with_the_impulses_of_all():
+    scene = pendulum(6, 2.0, np.pi / 2, 0.0)
+    every = run(compiled_engine(scene), 1200)
+    some = run(compiled_engine(replace(scene, output=Output(every=10))), 1200)
+    assert 120 <= len(some) < 400
+    np.testing.assert_allclose(
+        some.contacts.impulse.sum(axis=0), every.contacts.impulse.sum(axis=0), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_scenes_that_need_python_are_left_to_the_stepper():
+    fits = pendulum()
+    assert isinstance(engine_of(fits), CompiledEngine)
+    assert isinstance(engine_of(fits, lambda observation: None), StepperEngine)
+    for change in (
+        {"integrator": "rk4"},
+        {"restitution_model": "newton"},
+        {"formulation": "nmc"},
+        {"solver": "pgs"},
+    ):
+        assert isinstance(engine_of(fits.with_stepping(**change)), StepperEngine), change
+
+
+def test_a_step_that_is_not_solved_is_left_to_the_stepper():
+    hopeless = pendulum(6, 2.0, np.pi / 2, 0.0, solver={"name": "lemke", "max_pivots": 1}, on_failure="auto")
+    block = run(compiled_engine(hopeless), 1200)
+    usual = run(compiled_engine(pendulum(6, 2.0, np.pi / 2, 0.0)), 1200)
+    assert (block.solver == 1).any()  # `auto` has taken over
+    np.testing.assert_allclose(block.theta[:700], usual.theta[:700], atol=1e-6)
