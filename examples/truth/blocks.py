@@ -1,0 +1,90 @@
+"""Blocks that slide, stick and topple."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import mcpframe as mf
+from mcpframe.simulation.controllers import Push
+from truth.answers import ROUNDING, SOLVERS, Answer, Answers, Way, certified, simulated, system, ways, zero
+from truth.bodies import G, block
+
+MU = 0.5
+DT = 2e-3
+SLOPE = np.radians(20.0)
+EVERY_WAY = ways(solvers=SOLVERS)
+
+
+@system("block sliding to rest", "distance v0²/(2 mu g); then no creep", EVERY_WAY)
+def block_slides_to_rest(way: Way) -> Answers:
+    """Rates are taken at the ends of steps: v0 dt / 2 is missing, and where it stops, up to mu g dt²."""
+    v0 = 0.5
+    run = simulated(way, block(), mf.Material(mu=MU), theta_dot=[v0, 0, 0, 0, 0, 0], dt=DT, duration=0.12)
+    yield certified(run)
+    early = v0 * DT / 2 + MU * G * DT**2
+    yield Answer("distance, m", v0**2 / (2 * MU * G), run.theta[-1, 0], early, "v0 dt / 2 + mu g dt²")
+    still = run.time > v0 / (MU * G) + DT
+    yield zero("creep after it, m", np.ptp(run.theta[still, 0]), ROUNDING, "rounding")
+
+
+@system("block on an incline, inside the cone", "sticks where tan a < mu", EVERY_WAY)
+def block_sticks_inside_the_cone(way: Way) -> Answers:
+    """A millionth inside the cone."""
+    mu = np.tan(SLOPE) * (1 + 1e-6)
+    run = simulated(way, block(slope=SLOPE), mf.Material(mu=mu), dt=DT, duration=0.04)
+    yield certified(run)
+    yield zero("way, m", run.theta[:, :3], ROUNDING, "rounding")
+
+
+@system("block on an incline, outside the cone", "a = g (sin a - mu cos a) where tan a > mu", EVERY_WAY)
+def block_slips_outside_the_cone(way: Way) -> Answers:
+    """Speeds under constant forces are exact; one run is far outside the cone, one a millionth."""
+    for mu in (0.2, np.tan(SLOPE) * (1 - 1e-6)):
+        run = simulated(way, block(slope=SLOPE), mf.Material(mu=mu), dt=DT, duration=0.04)
+        yield certified(run)
+        known = G * (np.sin(SLOPE) - mu * np.cos(SLOPE))
+        yield Answer("acceleration, m/s²", known, run.theta_dot[-1, 0] / 0.04, 1e-9, "certified residual / t")
+
+
+@system("block on an incline, high", "stands where tan a < width / height")
+def block_stands_below_the_tipping_angle(way: Way) -> Answers:
+    """Width 0.1, height 0.3; a thousandth of the tangent below."""
+    slope = np.arctan((1 - 1e-3) / 3)
+    run = simulated(way, block((0.1, 0.1, 0.3), slope=slope), mf.Material(mu=1.0), dt=DT, duration=0.2)
+    yield certified(run)
+    yield zero("rates", run.theta_dot, 1e-9, "certified residual")
+
+
+@system(
+    "block on an incline, high",
+    "tips where tan a > width / height, (3 g / 2) (h sin a - w cos a) / (w² + h²)",
+)
+def block_tips_above_the_tipping_angle(way: Way) -> Answers:
+    """It turns about its lower edge, moment of inertia m (w² + h²) / 3; checked while it has hardly moved."""
+    width, height, slope, end = 0.1, 0.3, np.radians(25.0), 0.02
+    model = block((width, width, height), slope=slope)
+    run = simulated(way, model, mf.Material(mu=1.0), dt=1e-4, duration=end)
+    yield certified(run)
+    known = 1.5 * (height * G * np.sin(slope) - width * G * np.cos(slope)) / (width**2 + height**2)
+    turned = known * end**2 / 2
+    growth = 1.5 * (height * G * np.cos(slope) + width * G * np.sin(slope)) / (width**2 + height**2)
+    got = run.theta_dot[-1, 4] / end
+    yield Answer(
+        "angular acceleration, rad/s²", known, got, growth * turned, "d/da of it times the angle turned"
+    )
+
+
+@system("block pushed along the floor", "friction equals the push up to mu m g, then mu m g")
+def friction_answers_a_push(way: Way) -> Answers:
+    """Pushed at the height of its centre of mass, by less and by more than friction can hold."""
+    for share, acceleration in ((0.99, 0.0), (1.5, 0.5 * MU * G)):
+        model = block((0.4, 0.4, 0.1), mass=2.0)
+        push = share * MU * 2.0 * G
+        controller = Push(model, "block", force=(push, 0, 0), start=0.0, stop=1.0)
+        run = simulated(way, model, mf.Material(mu=MU), controllers=[controller], dt=DT, duration=0.05)
+        yield certified(run)
+        friction = -run.contacts.impulse[:, 0].sum() / 0.05
+        yield Answer("friction, N", min(push, MU * 2.0 * G), friction, 1e-8, "certified residual / dt")
+        yield Answer(
+            "acceleration, m/s²", acceleration, run.theta_dot[-1, 0] / 0.05, 1e-8, "certified residual / t"
+        )
