@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from mcpframe.simulation.settings import Stepping
     from mcpframe.simulation.simulate import simulate
     from mcpframe.simulation.trajectory import Trajectory
+    from mcpframe.studies.runner import run_study
+    from mcpframe.studies.study_file import load_study
 
 __version__ = "0.1.0"
 
@@ -69,6 +71,8 @@ _LATER = {
     "Stepping": "mcpframe.simulation.settings",
     "Trajectory": "mcpframe.simulation.trajectory",
     "load_scene": "mcpframe.simulation.scene_file",
+    "load_study": "mcpframe.studies.study_file",
+    "run_study": "mcpframe.studies.runner",
     "simulate": "mcpframe.simulation.simulate",
 }
 """Names that bring kernels with them: imported when first asked for."""
@@ -133,10 +137,12 @@ __all__ = [
     "load_record",
     "load_scene",
     "load_solver",
+    "load_study",
     "load_urdf",
     "register_contact_law",
     "register_formulation",
     "register_solver",
+    "run_study",
     "save_problem",
     "save_solution",
     "shapes",

@@ -1,4 +1,4 @@
-"""Command line: ``mcpframe list``, ``formulate``, ``solve``, ``simulate``, ``sizes``; each in `commands`.
+"""Command line, ``mcpframe list``, ``solve``, ``simulate``, ``view`` and so on; each is in `commands`.
 
 Exit status: 0 when all went well, 1 when an answer is not certified or a size is not the published one, 2 on
 misuse (one line on stderr).
@@ -13,11 +13,15 @@ from typing import Annotated
 import typer
 
 import mcpframe as mf
+from mcpframe.commands.comparing import COMPARE_EPILOG, compare
+from mcpframe.commands.corpora import corpus_app
 from mcpframe.commands.formulating import FORMULATE_EPILOG, formulate
 from mcpframe.commands.listing import LIST_EPILOG, list_plugins
 from mcpframe.commands.simulating import SIMULATE_EPILOG, simulate
 from mcpframe.commands.sizes import sizes
 from mcpframe.commands.solving import SOLVE_EPILOG, solve
+from mcpframe.commands.studying import study_app
+from mcpframe.commands.viewing import VIEW_EPILOG, view
 from mcpframe.exceptions import McpframeError
 
 app = typer.Typer(
@@ -32,7 +36,11 @@ app.command("list", epilog=LIST_EPILOG)(list_plugins)
 app.command("formulate", epilog=FORMULATE_EPILOG)(formulate)
 app.command("solve", epilog=SOLVE_EPILOG)(solve)
 app.command("simulate", epilog=SIMULATE_EPILOG)(simulate)
+app.command("view", epilog=VIEW_EPILOG)(view)
+app.command("compare", epilog=COMPARE_EPILOG)(compare)
 app.command("sizes")(sizes)
+app.add_typer(study_app, name="study")
+app.add_typer(corpus_app, name="corpus")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

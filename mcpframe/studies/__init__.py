@@ -1,0 +1,1 @@
+"""Studies: problems times formulations times solvers, one row each, and the report of them."""
