@@ -3,11 +3,10 @@
 import shutil
 import subprocess
 import sys
-import sysconfig
-import venv
 from pathlib import Path
 
 import pytest
+from environments import Environment
 
 SOURCE = Path(__file__).parent / "foreign_plugin"
 SOLVE = """
@@ -16,26 +15,6 @@ solution = mf.solve(mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -5.0]), "{name}
 print(solution.ok, solution.solver, solution.z.round(6).tolist())
 """
 LIST = "from mcpframe.cli import main; raise SystemExit(main(['list']))"
-
-
-class Environment:
-    """A new environment that also sees the packages of this one."""
-
-    def __init__(self, folder):
-        venv.create(folder, with_pip=False, symlinks=True)
-        self.python = folder / "bin" / "python"
-        site_packages = next((folder / "lib").glob("python*/site-packages"))
-        here = sysconfig.get_path("purelib")
-        # addsitedir, not a bare path: it also runs the .pth files there, which editable installs need.
-        (site_packages / "parent.pth").write_text(f"import site; site.addsitedir({here!r})\n")
-
-    def install(self, source):
-        pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install", "--quiet"]
-        offline = ["--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check"]
-        subprocess.run([*pip, *offline, str(source)], check=True, capture_output=True, text=True)
-
-    def run(self, code):
-        return subprocess.run([str(self.python), "-c", code], capture_output=True, text=True)
 
 
 @pytest.fixture(scope="module")
