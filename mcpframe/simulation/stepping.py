@@ -308,8 +308,7 @@ class Stepper:
     def _rise(self, touching: Touching, h: float) -> Array:
         """Return the gaps of a step's problem: contacts that have sunk in rise at gap/dt, open ones close."""
         gaps = touching.gaps
-        closed = gaps <= self.way.penetration_tolerance
-        return np.where(closed, np.minimum(gaps, 0.0) * (h / self.way.dt), gaps)
+        return np.where(gaps > 0.0, gaps, gaps * (h / self.way.dt))
 
     def _sinking(self, state: State, touching: Touching, trial: Trial, h: float) -> Array:
         """Return how much deeper contacts are than they may be where a trial leads, zero or negative [n_u].

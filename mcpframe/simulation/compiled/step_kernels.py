@@ -130,14 +130,12 @@ def assemble(run, X, h, gap_share):
 def lift_sunken(run, h):
     """Have contacts that have sunk in rise by the share of their depth that a step of h is to remove.
 
-    Those that are not closed yet may come as near as to touch.
+    Those that have not may come as near as to touch.
     """
     IS, XS = run.IS, run.XS
     for i in range(IS[N_TOUCHING]):
         gap = get(XS, IS[GAPS] + i)
-        if gap <= XS[PENETRATION]:
-            gap = min(gap, 0.0) * (h / XS[DT])
-        put(XS, IS[RECORDS] + i * RECORD + GAP, gap)
+        put(XS, IS[RECORDS] + i * RECORD + GAP, gap if gap > 0.0 else gap * (h / XS[DT]))
 
 
 @inline
