@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from mcpframe.compiled import CompiledSolver
 from mcpframe.friction import FrictionProblem
 from mcpframe.infeasibility import find_certificate
 from mcpframe.plugin import AbstractSolver, Request
@@ -77,6 +78,10 @@ class Auto(AbstractSolver):
         yield "infeasible"
         yield from ("path",) if large else ("ipm", "newton", "path")
         yield "qp"
+
+    def compiled(self) -> CompiledSolver | None:
+        """Return the kernels of `lemke`, the first method for steps; what fails there Python solves."""
+        return Lemke().compiled()
 
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Let `lemke` take the whole batch where it is the first method; the search gets its failures."""

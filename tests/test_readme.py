@@ -8,7 +8,12 @@ import pytest
 import mcpframe as mf
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md", "docs/scenes.md"]
+DOCUMENTS = [
+    *("README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md", "docs/scenes.md", "docs/viewing.md"),
+    "docs/corpora.md",
+    *(f"docs/concepts/{page}.md" for page in ("problem", "formulations", "solvers", "laws", "stepping")),
+    *(f"docs/extend/{page}.md" for page in ("law", "formulation", "solver")),
+]
 BLOCK = re.compile(r"^( *)```(python|toml)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from functools import partial
 
 import numpy as np
 import pytest
@@ -91,11 +92,16 @@ def test_without_viser_one_line_says_how_to_get_it(folder, monkeypatch, capsys):
 def test_the_page_is_served_until_it_is_interrupted(folder):
     pytest.importorskip("viser")
     words = [sys.executable, "-m", "mcpframe", "view", str(folder), "--no-browser", "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        address = next(word for word in said.split() if word.startswith("http"))
-        with urllib.request.urlopen(address, timeout=PATIENCE) as page:
-            assert page.status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 0
+    # Whoever runs the tests in the background may have made SIGINT ignored, which children inherit.
+    heed = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, preexec_fn=heed) as process:
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            address = next(word for word in said.split() if word.startswith("http"))
+            with urllib.request.urlopen(address, timeout=PATIENCE) as page:
+                assert page.status == 200
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 0
+        finally:
+            process.kill()

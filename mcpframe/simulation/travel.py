@@ -7,7 +7,8 @@ So a step is looked at
     n = ceil( (s_A + s_B) h / ((w_A + w_B)/2) )
 
 times, for the worst pair of shapes that can meet within it: s is the largest speed of any point of a shape,
-w its thickness, the smallest of its extents along its own axes. A half-space is infinitely thick. A pair can
+w its thickness, the smallest of its extents along its own axes; of a heightfield the smallest of its spacings
+and its depth, for a ridge is about as wide as a cell. A half-space is infinitely thick. A pair can
 meet where its gap is at most h times the speed at which it can close along the contact's normal, so that fast
 bodies cost nothing while nothing is ahead of them. Speeds are those at the start of the step or at its end.
 """
@@ -41,12 +42,11 @@ class Travel:
     def __init__(self, detector: Detector) -> None:
         self._detector = detector
         self._link = np.array([shape.link for shape in detector.shapes], dtype=np.int64)
-        solids = [detector.solid(i) for i in range(len(detector.shapes))]
-        self.thickness = np.array([np.inf if solid is None else _extents(solid).min() for solid in solids])
+        sizes = [_sizes(detector, i) for i in range(len(detector.shapes))]
+        self.thickness = np.array([thickness for thickness, _ in sizes])
         self.thinnest = float(self.thickness.min(initial=np.inf))
         places = [np.linalg.norm(shape.geometry.pose.position) for shape in detector.shapes]
-        radii = [0.0 if solid is None else np.linalg.norm(_extents(solid)) for solid in solids]
-        self.reach = np.array(places) + np.array(radii)
+        self.reach = np.array(places) + np.array([radius for _, radius in sizes])
 
     def looks(self, state: State, theta: Array, theta_dot: Array, h: float) -> int:
         """Return how often to look within a step of h that leads to theta, theta_dot; once at least."""
@@ -70,6 +70,17 @@ class Travel:
         """Return the velocity of every shape's link [n_shapes, 3], and what turning can add to its points."""
         V = np.vstack([state.link_velocities(), np.zeros(6)])[self._link]  # the world is the last row
         return V[:, 3:], np.linalg.norm(V[:, :3], axis=1) * self.reach
+
+
+def _sizes(detector: Detector, i: int) -> tuple[float, float]:
+    """Return the thickness of a shape, and how far from its origin a point of it can be."""
+    solid, terrain = detector.solid(i), detector.terrain(i)
+    if terrain is not None:
+        return terrain.thickness, float(np.linalg.norm(terrain.centre)) + terrain.radius
+    if solid is None:
+        return np.inf, 0.0
+    extents = _extents(solid)
+    return float(extents.min()), float(np.linalg.norm(extents))
 
 
 def _extents(solid: Solid) -> Array:

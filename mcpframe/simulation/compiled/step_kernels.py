@@ -173,18 +173,6 @@ def lift_sinking(run, h):
 
 
 @inline
-def forget_gaps(run):
-    """Have no contact rise; return whether any was to."""
-    IS, XS = run.IS, run.XS
-    any_sunk = False
-    for i in range(IS[N_TOUCHING]):
-        o = IS[RECORDS] + i * RECORD + GAP
-        any_sunk = any_sunk or get(XS, o) != 0.0
-        put(XS, o, 0.0)
-    return any_sunk
-
-
-@inline
 def set_gaps(run, h):
     """Write the problem's q for the gaps as they are now."""
     records = window(run.XS, run.IS[RECORDS], run.IS[N_TOUCHING] * RECORD)
@@ -197,9 +185,6 @@ def first_trial(run, X, Y, h, margin):
     lift_sunken(run, h)
     set_gaps(run, h)
     code = push(run, X, Y, h, 1.0 / h)
-    if code == NO_SOLUTION and forget_gaps(run):  # contacts that press on each other cannot all rise
-        set_gaps(run, h)
-        code = push(run, X, Y, h, 1.0 / h)
     return look(run, Y, margin) if code == DONE else code
 
 
@@ -224,9 +209,9 @@ def resting_step(run, X, Y, h, margin, any_depth):
         before = depth
         lift_sinking(run, h)
         set_gaps(run, h)
-        if push(run, X, Y, h, 1.0 / h) == NO_SOLUTION:
-            break
-        code = look(run, Y, margin)
+        code = push(run, X, Y, h, 1.0 / h)
+        if code == DONE:
+            code = look(run, Y, margin)
         depth = deepest_sinking(run, h)
         if depth > 0.5 * before:
             break
