@@ -8,12 +8,13 @@ N      ?= 100000
 OPTIONS ?=
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+PLUGIN := $(VENV)/plugin
 # One thread per linear algebra call: the matrices are small, and timings stay comparable.
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-STUDIES := solvers dynamics formulations growth first-use
-.PHONY: help install test lint demo bench $(STUDIES:%=bench-%) suite fuzz clean
+STUDIES := solvers dynamics formulations growth first-use simulation contact-models
+.PHONY: help install test lint demo bench $(STUDIES:%=bench-%) suite fuzz truth plugin docs clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,13 +38,13 @@ lint: $(STAMP)  ## check style and types: ruff, mypy (strict)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-demo: $(STAMP)  ## compare the solvers on generated contact problems; table and plot in out/
+demo: $(STAMP)  ## run Table 2 of J14 and a comparison of solvers; ends with the report to open
 	$(BIN)/python examples/demo.py
 
 bench:  ## time everything beside the peers that are installed (alone: bench-STUDY; OPTIONS=--quick)
 	@for study in $(STUDIES); do $(MAKE) --no-print-directory bench-$$study || exit; done
 
-# Studies: solvers, dynamics, formulations, growth, first-use.
+# Studies: solvers, dynamics, formulations, growth, first-use, simulation, contact-models.
 $(STUDIES:%=bench-%): bench-%: $(STAMP)
 	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
 
@@ -54,6 +55,20 @@ suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 	$(BIN)/python examples/fuzz.py $(N)
 
+truth: $(STAMP)  ## run systems with known answers; table of known, got and tolerance (OPTIONS=--full: long ones)
+	$(BIN)/python examples/truth_table.py $(OPTIONS)
+
+plugin: $(STAMP)  ## install examples/plugin into a new environment; run its tests and its study
+	rm -rf $(PLUGIN) out/plugin && mkdir -p $(PLUGIN)
+	cp -r examples/plugin $(PLUGIN)/source  # a copy: what a build leaves behind stays out of the checkout
+	$(BIN)/python tests/environments.py $(PLUGIN)/environment $(PLUGIN)/source
+	$(PLUGIN)/environment/bin/python -m pytest -q $(PLUGIN)/source
+	$(PLUGIN)/environment/bin/python -m mcpframe study run $(PLUGIN)/source/study.toml --out out/plugin
+
+docs: $(STAMP)  ## build the documentation into site/, warnings being errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "open site/index.html; for the search: $(BIN)/python -m http.server --directory site --bind 127.0.0.1"
+
 clean:  ## remove caches, compiled kernels and output; the environment stays
 	find . -name __pycache__ -not -path './$(VENV)/*' -not -path './.git/*' -prune -exec rm -rf {} +
-	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache out site

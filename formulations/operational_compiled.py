@@ -59,23 +59,23 @@ from mcpframe.formulations.operational_kernels import (
     SCRATCH,
     SIGNS,
     group_constants,
+    impulses_of_forms,
     operational_space,
+    push_forms,
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
-from mcpframe.multibody.mass_kernels import clear_push, solve_mass_into
-from mcpframe.multibody.records import PAIR, PUSH
+from mcpframe.multibody.mass_kernels import solve_mass_into
 from mcpframe.multibody.row_packing import room_for_rows
 from mcpframe.multibody.row_records import N_ROWS as N_HALVES
-from mcpframe.multibody.row_records import PLANNED, ROW_BODY, WRENCHES
+from mcpframe.multibody.row_records import PLANNED, ROW_BODY
 from mcpframe.multibody.skeleton import Skeleton
-from mcpframe.spatial.algebra import load_pair, plus_scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put, store, zero
 
 # Head of IR, after that of the forms: the laws, where data of laws and bounds begin in XR, and the address of
 # the kernel that assembles.
 LAWS, LAW_DATA, BOUNDS, OPERATIONAL_SPACE = range(FORM_HEAD, FORM_HEAD + 4)
 COMPILED_HEAD = FORM_HEAD + 4
-# Behind FORM_VELOCITY: the impulses of the forms, and their velocities after the step.
+# Behind the impulses of the forms, which are behind FORM_VELOCITY: their velocities after the step.
 
 # Row of LAWS: counts of forms, of beta and sigma, which beta is the normal impulse, components of the forms,
 # where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin.
@@ -188,34 +188,6 @@ def plan(I, IR, XR, IP, contacts, n_u):
 def constants(IR, XR, records, gap_share):
     """Write q again, for other gaps."""
     group_constants(IR, XR, records, gap_share)
-
-
-@callee
-def impulses_of_forms(IR, XR, z):
-    """Write C beta of all forms behind their velocities."""
-    p = IR[FORM_VELOCITY] + IR[N_FORMS]
-    for i in range(IR[N_GROUPS]):
-        a = IR[GROUPS] + i * GROUP_ROW
-        first, unknown, count = get(IR, a), get(IR, a + G_UNKNOWN), get(IR, a + G_UNKNOWNS)
-        C = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS)
-        for f in range(get(IR, a + G_FORMS)):
-            total = 0.0
-            for c in range(count):
-                total += get(XR, C + f * count + c) * get(z, unknown + c)
-            put(XR, p + first + f, total)
-
-
-@callee
-def push_forms(I, X, IR, XR):
-    """Write the wrenches of the forms' impulses on all bodies into PUSH."""
-    clear_push(I, X)
-    p = IR[FORM_VELOCITY] + IR[N_FORMS]
-    for f in range(IR[N_FORMS]):
-        impulse = get(XR, p + f)
-        for h in range(get(IR, IR[FORM_AT] + f), get(IR, IR[FORM_AT] + f + 1)):
-            i = I[PUSH] + get(IR, IR[ROW_BODY] + h) * PAIR
-            wrench = load_pair(XR, IR[WRENCHES] + h * PAIR)
-            store_pair(X, i, plus_scaled(load_pair(X, i), impulse, wrench))
 
 
 @inline

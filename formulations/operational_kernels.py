@@ -21,6 +21,7 @@ from mcpframe.multibody.articulated_kernels import free_accelerations
 from mcpframe.multibody.compliance_kernels import between, compliance_of_rows
 from mcpframe.multibody.entries import PLACED
 from mcpframe.multibody.kinematics_kernels import kinematics
+from mcpframe.multibody.mass_kernels import clear_push, solve_mass_into
 from mcpframe.multibody.records import (
     B_ACCELERATION,
     B_BIAS,
@@ -29,6 +30,7 @@ from mcpframe.multibody.records import (
     BODY,
     GRAVITY,
     PAIR,
+    PUSH,
     REFERENCE,
     SECTION,
     TREE,
@@ -43,7 +45,7 @@ N_FORMS, N_GROUPS, N_Z = range(ROW_HEAD, ROW_HEAD + 3)
 FORM_AT, FORM_CONTACT, FORM_COMPONENT, GROUPS = range(ROW_HEAD + 3, ROW_HEAD + 7)
 # Where things begin in its doubles.
 SIGNS, FORM_LAMBDA, FORM_VELOCITY, DIRECTIONS, SCRATCH, M_AT = range(ROW_HEAD + 7, ROW_HEAD + 13)
-# M by rows from M_AT, q behind it.
+# M by rows from M_AT, q behind it. Behind FORM_VELOCITY: the impulses of the forms.
 FORM_HEAD = ROW_HEAD + 16
 
 # Row of GROUPS: its forms, its unknowns, where its C begins in DIRECTIONS.
@@ -218,3 +220,41 @@ def operational_space(I, X, IR, XR, records, dt, bias, gap_share, done):
     group_blocks(IR, XR)
     group_constants(IR, XR, records, gap_share)
     return failed
+
+
+@callee
+def impulses_of_forms(IR, XR, z):
+    """Write C beta of all forms behind their velocities."""
+    p = IR[FORM_VELOCITY] + IR[N_FORMS]
+    for i in range(IR[N_GROUPS]):
+        a = IR[GROUPS] + i * GROUP_ROW
+        first, unknown, count = get(IR, a), get(IR, a + G_UNKNOWN), get(IR, a + G_UNKNOWNS)
+        C = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS)
+        for f in range(get(IR, a + G_FORMS)):
+            total = 0.0
+            for c in range(count):
+                total += get(XR, C + f * count + c) * get(z, unknown + c)
+            put(XR, p + first + f, total)
+
+
+@callee
+def push_forms(I, X, IR, XR):
+    """Write the wrenches of the forms' impulses on all bodies into PUSH."""
+    clear_push(I, X)
+    p = IR[FORM_VELOCITY] + IR[N_FORMS]
+    for f in range(IR[N_FORMS]):
+        impulse = get(XR, p + f)
+        for h in range(get(IR, IR[FORM_AT] + f), get(IR, IR[FORM_AT] + f + 1)):
+            i = I[PUSH] + get(IR, IR[ROW_BODY] + h) * PAIR
+            wrench = load_pair(XR, IR[WRENCHES] + h * PAIR)
+            store_pair(X, i, plus_scaled(load_pair(X, i), impulse, wrench))
+
+
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut, nogil=False)
+def operational_response(I, X, IR, XR, impulses, response):
+    """Write Mass^-1 G* p of p = [p_b; p_l; beta], on what `operational_space` has left, in O(N)."""
+    impulses_of_forms(IR, XR, impulses)
+    push_forms(I, X, IR, XR)
+    for d in range(response.shape[0]):
+        put(response, d, 0.0)
+    solve_mass_into(I, X, response, response)

@@ -43,7 +43,10 @@ class OperationalPlan:
         IR, XR: workspaces of the kernels.
         blocks: the laws of all contacts as one.
         layout, lower, upper, contact_blocks: parts of the problem that do not change.
+        filled: how often the workspaces have been filled; they hold the last step only.
     """
+
+    filled = 0
 
     def __init__(self, step: ContactStep, equations: Rows, n_b: int) -> None:
         skeleton, contacts, laws = step.state.skeleton, step.contacts, step.law_rows
@@ -176,7 +179,7 @@ def _workspace(skeleton: Skeleton, halves: _Halves, groups: Indices, n_z: int) -
     doubles = {
         at.SIGNS: n_halves,
         at.FORM_LAMBDA: n_forms * n_forms,
-        at.FORM_VELOCITY: n_forms,
+        at.FORM_VELOCITY: 2 * n_forms,
         at.DIRECTIONS: 1 + int((groups[:, at.G_FORMS] * groups[:, at.G_UNKNOWNS]).sum()),
         at.SCRATCH: int(widest[at.G_FORMS] * widest[at.G_UNKNOWNS]),
         at.M_AT: n_z * n_z + n_z,

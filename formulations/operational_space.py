@@ -39,7 +39,7 @@ class OperationalSpace(StepFormulation):
 
     def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
         plan = assembled(terms)
-        return plan.problem(), OperationalRecovery(terms, plan.layout)
+        return plan.problem(), OperationalRecovery(terms, plan.layout, plan, plan.filled)
 
     def compiled(self, skeleton: Skeleton, laws: Sequence[LawRows]) -> CompiledFormulation | None:
         """Return kernels by which compiled code writes steps as this formulation does; None for none."""
@@ -61,6 +61,7 @@ def assembled(terms: StepTerms) -> OperationalPlan:
     failed = operational_space(
         state.I, state.X, plan.IR, plan.XR, step.contacts.flat_record, step.dt, bias, gap_share, done
     )
+    plan.filled += 1
     step.free_acceleration = state.accelerated(failed)
     if equations.n:
         plan.q[: equations.n] += np.concatenate([terms.c_b, terms.c_l])

@@ -1,6 +1,5 @@
 """The demo and the benchmark run, and write what they say."""
 
-import csv
 import json
 import os
 import subprocess
@@ -18,24 +17,49 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
 
 
-def test_the_demo_writes_its_report_table_and_plot(tmp_path):
+TABLE_2 = """
+solvers = ["lemke"]
+formulations = ["os", "nmc_os"]
+[[problems]]
+system = "pendulum"
+parameters = { links = [3] }
+[[published]]
+title = "Speed-up"
+by = "links"
+columns = ["links", "published"]
+rows = [[3, 3.5]]
+ours = [{ column = "ours", formulation = "nmc_os", over = { formulation = "os" } }]
+"""
+SOLVERS = """
+solvers = ["lemke", "newton"]
+[[problems]]
+generator = "boxes"
+sizes = [2, 4]
+"""
+
+
+def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(tmp_path):
     pytest.importorskip("matplotlib")
-    done = run(
-        "demo.py", "--out", str(tmp_path), "--sizes", "12,24", "--problems", "2", "--solvers", "lemke,newton"
-    )
+    pytest.importorskip("plotly")
+    table2, solvers, out = tmp_path / "table2.toml", tmp_path / "solvers.toml", tmp_path / "out"
+    table2.write_text(TABLE_2)
+    solvers.write_text(SOLVERS)
+    options = ("--out", str(out), "--table2", str(table2), "--study", str(solvers))
+    done = run("demo.py", *options)
     assert done.returncode == 0, done.stderr
-    assert f"Open {tmp_path / 'report.md'}" in " ".join(done.stdout.split())
-    rows = list(csv.DictReader((tmp_path / "table.csv").read_text().splitlines()))
-    assert len(rows) == 2 * 2 * 4
-    assert all(row["solved"] == row["tried"] == "2" for row in rows if row["solver"] == "lemke")
-    assert (tmp_path / "comparison.png").read_bytes().startswith(b"\x89PNG")
-    assert "| lemke | 16/16 |" in (tmp_path / "report.md").read_text()
+    assert f"Open {out / 'report.html'} in a browser." in done.stdout
+    assert f'change "lemke" to "path" in {solvers}' in done.stdout
+    assert "solve all 2 problems." in " ".join(done.stdout.split())
+    text = (out / "report.md").read_text()
+    assert "## Speed-up" in text
+    assert "## Simulated seconds per second of wall clock" in text
 
-
-def test_the_demo_shows_what_was_not_solved(tmp_path):
-    done = run("demo.py", "--out", str(tmp_path), "--sizes", "24", "--problems", "2", "--solvers", "enum")
-    assert done.returncode == 1
-    assert "takes none" in done.stdout
+    solvers.write_text(SOLVERS.replace("lemke", "path"))
+    done = run("demo.py", *options)
+    assert done.returncode == 0, done.stderr
+    assert f'change "path" to "lemke" in {solvers}' in done.stdout
+    assert "| path |" in (out / "report.md").read_text()
+    assert "| lemke |" not in (out / "report.md").read_text()
 
 
 def test_the_benchmark_writes_its_figures_and_plot(tmp_path):

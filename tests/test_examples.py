@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-COMMANDS = [EXAMPLES / name for name in ("demo.py", "suite.py", "fuzz.py", "benchmarks/solvers.py")]
+COMMANDS = [
+    EXAMPLES / name
+    for name in (
+        "demo.py",
+        "table2.py",
+        "friction_directions.py",
+        "suite.py",
+        "fuzz.py",
+        "truth_table.py",
+        "benchmarks/solvers.py",
+    )
+]
 """Long-running ones with options; their own tests run them on little data."""
 SHORT = ["first_solve", "first_contact", "nonlinear", "swap_by_config", "own_solver", "own_law", "corpus"]
 

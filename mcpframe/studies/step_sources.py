@@ -235,7 +235,7 @@ def _touching(scene: Scene, run: Trajectory, after: float) -> NDArray[np.int64]:
     def touches(k: int) -> bool:
         return len(detector.contacts(state.update(run.theta[k], run.theta_dot[k]), margin)) > 0
 
-    found = np.flatnonzero(beside & (run.time - scene.time >= after))
+    found: list[int] = np.flatnonzero(beside & (run.time - scene.time >= after)).tolist()
     return np.array([k for k in found if touches(k)], dtype=np.int64)
 
 
