@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
 from mcpframe.spatial.transforms import Pose
 
@@ -81,7 +84,52 @@ class Mesh:
         _set(self, path=str(self.path), scale=scale)
 
 
-Shape = Sphere | Box | Capsule | Cylinder | Plane | Mesh
+@dataclass(frozen=True)
+class HeightField:
+    """Ground over a grid of heights; solid down to a flat floor.
+
+    Attributes:
+        heights: z over the grid [nx, ny], two by two at least. The grid lies centred on the frame:
+            heights[i][j] is at x = (i - (nx - 1)/2) dx, y = (j - (ny - 1)/2) dy.
+        spacing: dx and dy; one number for both.
+        thickness: how far the floor lies below the lowest height.
+    """
+
+    heights: Sequence[Sequence[float]]
+    spacing: float | Sequence[float]
+    thickness: float = 1.0
+
+    def __post_init__(self) -> None:
+        steps = (self.spacing,) * 2 if isinstance(self.spacing, (int, float)) else self.spacing
+        _set(self, heights=_grid("HeightField: heights", self.heights))
+        _set(self, spacing=_pair("HeightField: spacing", steps))
+        _set(self, thickness=_positive("HeightField: thickness", self.thickness))
+
+    @staticmethod
+    def over(
+        extent: Sequence[float], heights: Sequence[Sequence[float]], thickness: float = 1.0
+    ) -> HeightField:
+        """Return the heightfield whose grid covers an extent along x and y."""
+        rows, (x, y) = _grid("HeightField: heights", heights), _pair("HeightField: extent", extent)
+        return HeightField(rows, (x / (len(rows) - 1), y / (len(rows[0]) - 1)), thickness)
+
+    @property
+    def grid(self) -> Array:
+        """The heights as an array [nx, ny]."""
+        return np.array(self.heights)
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """Size of a cell along x and y: the spacing as a pair."""
+        return _pair("HeightField: spacing", self.spacing)
+
+    @property
+    def base(self) -> float:
+        """The z of its floor."""
+        return min(map(min, self.heights)) - self.thickness
+
+
+Shape = Sphere | Box | Capsule | Cylinder | Plane | Mesh | HeightField
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +173,30 @@ def _positive(name: str, value: Any) -> float:
     if number <= 0.0:
         raise ModelError(f"{name} {number:g}; lengths are positive, in metres")
     return number
+
+
+def _pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        x, y = (_positive(name, entry) for entry in value)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ModelError):
+            raise
+        raise ModelError(f"{name} {value!r}; a number or two are expected") from None
+    return x, y
+
+
+def _grid(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
+    """Return rows of finite numbers, all of one length; two of two at least."""
+    try:
+        grid = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name}: rows of numbers are expected, all of one length") from None
+    if grid.ndim != 2 or min(grid.shape) < 2:
+        raise ModelError(f"{name} of shape {grid.shape}; a grid of two by two numbers at least is expected")
+    if not np.isfinite(grid).all():
+        i, j = np.argwhere(~np.isfinite(grid))[0]
+        raise ModelError(f"{name}[{i}][{j}] {grid[i, j]} is not finite")
+    return tuple(map(tuple, grid.tolist()))
 
 
 def _triple(name: str, value: Any) -> Triple:

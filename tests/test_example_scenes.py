@@ -9,6 +9,7 @@ from mcpframe.multibody import Node, closure_rows
 from mcpframe.shapes import Plane, Sphere
 from mcpframe.simulation.controllers import PD, ComputedTorque, Push
 from mcpframe.simulation.scene_file import load_scene
+from mcpframe.simulation.simulate import simulate
 from mcpframe.systems.contacts import extreme_points
 
 FOLDER = Path(__file__).parents[1] / "examples/scenes"
@@ -38,7 +39,7 @@ def plane_gaps(scene):
 def test_all_examples_are_here():
     assert {path.stem for path in FILES} == {
         *("pendulum_j11", "pendulum_j12", "pendulum_j14", "dual_arm", "quadruped", "box_stack"),
-        *("four_bar", "arm_pushes_box"),
+        *("four_bar", "arm_pushes_box", "hills"),
     }
 
 
@@ -50,7 +51,7 @@ def test_an_example_says_what_it_is_and_starts_without_overlap(path):
     deepest = scene.stepping.penetration_tolerance
     contacts = scene.detector(margin=0.01).contacts(scene.initial_state())
     assert min((contact.gap for contact in contacts), default=0.0) >= -deepest
-    assert min(plane_gaps(scene)) >= -deepest
+    assert min(plane_gaps(scene), default=0.0) >= -deepest
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -140,3 +141,12 @@ def test_the_fingertips_of_the_dual_arm_are_sent_below_the_top_of_the_table():
     assert min(state.pose(tip).position[2] for tip in tips) - 0.008 > 0.38
     state.update(theta=scene.controllers[0].reference(scene.stepping.duration)[0])
     assert max(state.pose(tip).position[2] for tip in tips) - 0.008 < 0.37
+
+
+def test_the_box_on_the_hills_comes_to_rest_and_the_ball_stays_in_its_valley():
+    scene = scene_of("hills")
+    run = simulate(scene, duration=0.9)
+    assert run.penetration.max() <= scene.stepping.penetration_tolerance
+    assert np.abs(run.theta_dot[-1, 6:]).max() <= 1e-6
+    _, places = run.link_poses(np.arange(len(run)))
+    assert (np.abs(places[:, 0, :2] + 0.8) < 0.8).all()  # between the hills around (-0.8, -0.8)

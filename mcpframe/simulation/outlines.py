@@ -1,7 +1,7 @@
 """Outlines: shapes as flat polygons, the way a camera sees them.
 
-All shapes are convex (a mesh is drawn as its convex hull), so that the faces which look towards the camera
-never hide one another.
+All shapes but heightfields are convex (a mesh is drawn as its convex hull), so that the faces which look
+towards the camera never hide one another; those of heightfields come in their order, the nearest last.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from mcpframe.arrays import Array, frozen
+from mcpframe.contact.detection.terrain import surface_of
 from mcpframe.exceptions import ModelWarning, PluginError
 from mcpframe.io.robot_files import import_reader
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from mcpframe.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Shape, Sphere
 from mcpframe.simulation.camera import Camera
 from mcpframe.spatial.transforms import Pose
 
@@ -35,6 +36,8 @@ SHADE = 0.72
 HALF = 0.9
 """Brightness of the darker half of a ball."""
 EDGE_ON = 1e-9
+MOST_CELLS = 40
+"""Cells of a heightfield that are drawn along x or y; of larger ones some lines of the grid are left out."""
 SIGNS = np.array(list(product((-1.0, 1.0), repeat=3)))
 
 
@@ -56,6 +59,8 @@ def reach(shape: Shape) -> float:
         return float(np.hypot(shape.length / 2.0, shape.radius))
     if isinstance(shape, Mesh):
         return float(np.linalg.norm(mesh_points(shape), axis=1).max(initial=0.0))
+    if isinstance(shape, HeightField):
+        return float(np.linalg.norm(surface_of(shape)[0], axis=1).max())
     return 0.0
 
 
@@ -138,12 +143,40 @@ def _mesh(shape: Mesh, pose: Pose, camera: Camera) -> list[Face]:
     return [(_hull(camera.project(pose @ points)), 1.0)] if len(points) else []
 
 
+def _heightfield(shape: HeightField, pose: Pose, camera: Camera) -> list[Face]:
+    """Return the cells and walls that look towards the camera, those far away first."""
+    seen: list[tuple[float, Face]] = []
+    for polygon in _patches(shape):
+        corners = pose @ polygon
+        across = np.cross(corners[2] - corners[0], corners[3] - corners[1])
+        normal = across / np.linalg.norm(across)
+        if normal @ camera.axes[2] > EDGE_ON:
+            face = camera.project(corners), _brightness(normal, camera)
+            seen.append((float(camera.depth(corners.mean(axis=0))), face))
+    return [face for _, face in sorted(seen, key=lambda entry: entry[0])]
+
+
+@cache
+def _patches(shape: HeightField) -> Array:
+    """Return cells and pieces of the walls of a heightfield, around [k, 4, 3]; fewer if there are many."""
+    (nx, ny), (dx, dy) = shape.grid.shape, shape.cell
+    i, j = (np.unique(np.linspace(0, n - 1, min(n, MOST_CELLS + 1)).astype(int)) for n in (nx, ny))
+    x, y = np.meshgrid(dx * (i - (nx - 1) / 2.0), dy * (j - (ny - 1) / 2.0), indexing="ij")
+    top = np.stack([x, y, shape.grid[np.ix_(i, j)]], axis=2)
+    cells = np.stack([top[:-1, :-1], top[1:, :-1], top[1:, 1:], top[:-1, 1:]], axis=2).reshape(-1, 4, 3)
+    rim = np.concatenate([top[:-1, 0], top[-1, :-1], top[:0:-1, -1], top[0, :0:-1]])
+    foot, ahead = np.column_stack([rim[:, :2], np.full(len(rim), shape.base)]), np.roll(rim, -1, axis=0)
+    walls = np.stack([foot, np.roll(foot, -1, axis=0), ahead, rim], axis=1)
+    return frozen(np.concatenate([cells, walls]))
+
+
 OUTLINES: dict[type[Any], Callable[..., list[Face]]] = {
     Sphere: _sphere,
     Box: _box,
     Capsule: _capsule,
     Cylinder: _cylinder,
     Mesh: _mesh,
+    HeightField: _heightfield,
 }
 
 

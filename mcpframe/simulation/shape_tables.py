@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import MISSING, fields
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from mcpframe.multibody.skeleton import turn_to
 from mcpframe.multibody.validation import direction
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Shape, Sphere
+from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, HeightField, Mesh, Plane, Shape, Sphere
 from mcpframe.simulation.toml_tables import TomlTable
 from mcpframe.spatial.transforms import Pose
 
@@ -18,9 +22,16 @@ SHAPES: dict[str, type[Any]] = {
     "capsule": Capsule,
     "cylinder": Cylinder,
     "mesh": Mesh,
+    "heightfield": HeightField,
 }
-"""What `shape` may say; the other keys of a shape are the fields of its class."""
-HEIGHTFIELD = "heightfields are not read; build uneven ground of boxes and planes, or of convex meshes"
+"""What `shape` may say; the other keys of a shape are the fields of its class, and those of `OTHERWISE`."""
+OTHERWISE = {"plane": ("point", "normal"), "heightfield": ("extent",)}
+"""Keys that stand for others of the shape."""
+READERS: dict[str, Callable[..., Any]] = {
+    ".npy": partial(np.load, allow_pickle=False),
+    ".csv": partial(np.loadtxt, delimiter=",", ndmin=2),
+}
+"""Of files of heights; a row of a .csv file is a row of the grid."""
 ORIGIN = (0.0, 0.0, 0.0)
 
 
@@ -39,21 +50,38 @@ def pose_of(table: TomlTable, key: str = "pose") -> Pose:
 
 def geometry_of(table: TomlTable) -> Geometry:
     """Return the shape of a table, on its pose; a plane may be given by a point and its normal instead."""
-    if table.get("shape") == "heightfield":
-        raise table.error("shape", HEIGHTFIELD)
     kind = table.choice("shape", tuple(SHAPES))
     own = [about.name for about in fields(SHAPES[kind])]
-    table.only("shape", "name", *own, *(("point", "normal") if kind == "plane" else ()), "pose")
+    table.only("shape", "name", *own, *OTHERWISE.get(kind, ()), "pose")
     for about in fields(SHAPES[kind]):
-        if about.default is MISSING:
+        if about.default is MISSING and not (about.name == "spacing" and "extent" in table):
             table.get(about.name)
+    if "spacing" in table and "extent" in table:
+        raise table.error("extent", "give spacing or extent, not both")
     with table.at():
-        shape: Shape = SHAPES[kind](**{name: _value(table, name) for name in own if name in table})
+        make = HeightField.over if "extent" in table else SHAPES[kind]
+        given = [name for name in (*own, "extent") if name in table]
+        shape: Shape = make(**{name: _value(table, name) for name in given})
     return Geometry(shape, _place(table), table.text("name", ""))
 
 
 def _value(table: TomlTable, name: str) -> Any:
-    return str(table.file(name)) if name == "path" else table.get(name)
+    if name == "path":
+        return str(table.file(name))
+    return _heights(table) if name == "heights" else table.get(name)
+
+
+def _heights(table: TomlTable) -> Any:
+    """Return the heights of a table: in line, or those of a file."""
+    if not isinstance(table.get("heights"), str):
+        return table.get("heights")
+    path = table.file("heights")
+    if path.suffix not in READERS:
+        raise table.error("heights", f"{path.name!r}: a file .npy or .csv is expected, or rows of numbers")
+    try:
+        return READERS[path.suffix](path)
+    except (OSError, ValueError) as error:
+        raise table.error("heights", f"{path.name!r}: cannot be read ({error})") from None
 
 
 def _place(table: TomlTable) -> Pose:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mcpframe.arrays import Array
 from mcpframe.multibody.link import WORLD
-from mcpframe.shapes import Geometry, Plane
+from mcpframe.shapes import Geometry, HeightField, Plane
 from mcpframe.simulation.camera import Camera, view_of
 from mcpframe.simulation.contact_marks import ContactMarks, contact_marks
 from mcpframe.simulation.outlines import Face, faces, reach
@@ -173,8 +173,12 @@ class Stage:
             yield from ((k, geometry, pose @ geometry.pose) for geometry in link.geometry)
 
     def _seen(self, shapes: list[tuple[int, Geometry, Pose]]) -> list[Body]:
-        order = np.argsort([self.camera.depth(pose.position) for _, _, pose in shapes], kind="stable")
+        order = np.argsort([self._depth(geometry, pose) for _, geometry, pose in shapes], kind="stable")
         return [(shapes[j][0], faces(shapes[j][1].shape, shapes[j][2], self.camera)) for j in order]
+
+    def _depth(self, geometry: Geometry, pose: Pose) -> float:
+        """Return how near a shape is to the camera; what stands on a heightfield is in front of it."""
+        return -np.inf if isinstance(geometry.shape, HeightField) else float(self.camera.depth(pose.position))
 
     def _with_ground(self, low: Array, high: Array, pose: Pose, margin: float) -> tuple[Array, Array]:
         """Return the corners of a window moved so that it shows some of the ground."""

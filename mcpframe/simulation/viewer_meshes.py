@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
+from mcpframe.contact.detection.terrain import surface_of
 from mcpframe.io.robot_files import import_reader
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from mcpframe.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Shape, Sphere
 from mcpframe.simulation.outlines import mesh_triangles
 
 ROUND = 24
@@ -45,6 +46,8 @@ def solids(shape: Shape) -> list[Solid]:
     if isinstance(shape, Mesh):
         vertices, faces = mesh_triangles(shape)
         return [Solid(vertices, faces)] if len(faces) else []
+    if isinstance(shape, HeightField):
+        return [Solid(*surface_of(shape))]
     creation = import_reader("trimesh").creation
     if isinstance(shape, Sphere):
         return _ball(creation.icosphere(subdivisions=BALL, radius=shape.radius))

@@ -25,9 +25,10 @@ from mcpframe.contact.detection.materials import (
 )
 from mcpframe.contact.detection.packing import kinds, pack, with_room
 from mcpframe.contact.detection.solids import Solid, solid_of
+from mcpframe.contact.detection.terrain import Terrain
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model import Model
-from mcpframe.shapes import Mesh, Plane
+from mcpframe.shapes import HeightField, Mesh, Plane
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State
@@ -75,7 +76,7 @@ class Detector:
         self.model, self.tree, self.margin = model, model.tree, _finite(margin)
         self.shapes = surfaces(model)
         rules = make_rules(model, self.shapes, ignore, materials, neighbours)
-        _check_planes(self.shapes, rules)
+        _check_grounds(self.shapes, rules)
         self.materials: tuple[Material, ...] = rules.materials
         self._foreign = CoalPairs(self.shapes, rules)
         self.ID, self.XD = pack(self.tree.skeleton, self.shapes, rules, self._foreign.spheres)
@@ -90,11 +91,15 @@ class Detector:
         return not self._foreign.needed
 
     def solid(self, i: int) -> Solid | None:
-        """Return shape i as a convex solid; None for half-spaces, and for meshes that meet nothing."""
+        """Return shape i as a convex solid; None for half-spaces, heightfields, meshes that meet nothing."""
         shape = self.shapes[i].geometry.shape
-        if isinstance(shape, Plane):
+        if isinstance(shape, (Plane, HeightField)):
             return None
         return self._foreign.solids.get(i) if isinstance(shape, Mesh) else solid_of(shape)
+
+    def terrain(self, i: int) -> Terrain | None:
+        """Return shape i as the surface of a heightfield; None for others, and for one that meets nothing."""
+        return self._foreign.terrains.get(i)
 
     def contacts(self, state: State, margin: float | None = None) -> ContactSet:
         """Return all contacts with gaps up to the margin."""
@@ -180,12 +185,19 @@ class Detector:
         self._rows[:], self.record[:] = rows[order], record[order]
 
 
-def _check_planes(shapes: tuple[Surface, ...], rules: Rules) -> None:
-    planes = np.flatnonzero(kinds(shapes) == rec.PLANE)
-    for i in planes:
-        others = planes[rules.allowed(int(i), planes)]
+def _check_grounds(shapes: tuple[Surface, ...], rules: Rules) -> None:
+    """Refuse half-spaces and heightfields that can move against each other."""
+    kind = kinds(shapes)
+    grounds = np.flatnonzero((kind == rec.PLANE) | (kind == rec.HEIGHTFIELD))
+    for i in grounds:
+        others = grounds[rules.allowed(int(i), grounds)]
         if others.size:
             names = " and ".join(repr("/".join(sorted(shapes[k].names))) for k in (i, others[0]))
+            if rec.HEIGHTFIELD in kind[[i, others[0]]]:
+                raise ModelError(
+                    f"a heightfield meets no half-space and no other one, but {names} can move against each "
+                    "other: ignore them"
+                )
             raise ModelError(
                 f"half-spaces {names} can move against each other, but they always meet: ignore them"
             )

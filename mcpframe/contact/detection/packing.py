@@ -14,7 +14,7 @@ from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.materials import Rules, Surface
 from mcpframe.multibody.packing import aligned_zeros
 from mcpframe.multibody.skeleton import Skeleton
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
+from mcpframe.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
 
 Indices = NDArray[np.int64]
@@ -27,6 +27,7 @@ KINDS: dict[type, int] = {
     Cylinder: rec.CYLINDER,
     Box: rec.BOX,
     Mesh: rec.MESH,
+    HeightField: rec.HEIGHTFIELD,
 }
 ROOM_PER_SHAPE, LEAST_ROOM = 8, 64
 """Candidates and contacts that the tables hold at first."""
@@ -46,8 +47,8 @@ def pack(
         skeleton: the tree as the kernels see it.
         shapes: those of the world first.
         rules: which of them may meet.
-        hulls: centre [3], in the shape's frame, and radius of the bounding sphere of every mesh that takes
-            part, by the number of its shape; a mesh without one meets nothing.
+        hulls: centre [3], in the shape's frame, and radius of the bounding sphere of every mesh and
+            heightfield that takes part, by the number of its shape; one without it meets nothing.
     """
     head = np.zeros(rec.DETECTION_HEAD, dtype=np.int64)
     integers, doubles = _integers(skeleton, shapes, rules, hulls), _doubles(skeleton, shapes, rules, hulls)
@@ -71,7 +72,7 @@ def _integers(
 ) -> dict[int, Indices]:
     """Return the parts of ID that stay."""
     n, kind = len(shapes), kinds(shapes)
-    bounded = [i for i in range(n) if kind[i] != rec.PLANE and (kind[i] != rec.MESH or i in hulls)]
+    bounded = [i for i in range(n) if kind[i] != rec.PLANE and (kind[i] < rec.MESH or i in hulls)]
     body = [int(skeleton.link_body[shape.link]) if shape.link >= 0 else -1 for shape in shapes]
     columns = [kind, np.array(body, dtype=np.int64), rules.part, rules.above, rules.fixed, rules.shape_class]
     return {
@@ -114,7 +115,7 @@ def _place(head: Indices, parts: Mapping[int, NDArray[np.generic]], start: int, 
 
 
 def _frames(skeleton: Skeleton, shapes: Sequence[Surface], hulls: Spheres) -> Array:
-    """Return frames of shapes in the inner axes of their bodies, those of meshes at their centres [n, 16]."""
+    """Return frames of shapes in the inner axes of their bodies, of `hulls` at their centres [n, 16]."""
     frames = np.zeros((len(shapes), rec.FRAME))
     for i, shape in enumerate(shapes):
         pose = shape.geometry.pose

@@ -29,11 +29,14 @@ S_KIND, S_BODY, S_PART, S_ABOVE, S_FIXED, S_CLASS = range(6)
 for none; whether the part is fixed to the world."""
 SHAPE_ROW = 6
 # S_KIND, in the order in which the narrow phase takes a pair.
-PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH = range(6)
+PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH, HEIGHTFIELD = range(7)
+N_KINDS = 7
 FOREIGN = frozenset(
-    {(CAPSULE, CYLINDER), (CYLINDER, CYLINDER), (CYLINDER, BOX)} | {(kind, MESH) for kind in range(MESH + 1)}
+    {(CAPSULE, CYLINDER), (CYLINDER, CYLINDER), (CYLINDER, BOX)}
+    | {(kind, MESH) for kind in range(MESH + 1)}
+    | {(kind, HEIGHTFIELD) for kind in range(SPHERE, HEIGHTFIELD)}
 )
-"""Pairs without a closed form."""
+"""Pairs without a closed form; heightfields do not meet half-spaces and each other."""
 
 # RULES [N_CLASSES, N_CLASSES]: NEVER, or twice the material, plus ASKED where neighbours meet as well.
 NEVER, ASKED = -1, 1

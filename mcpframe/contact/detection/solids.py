@@ -39,6 +39,9 @@ class Solid(Protocol):
     def support(self, d: Array) -> Support:
         """Return what lies furthest along a unit vector."""
 
+    def furthest(self, d: Array) -> Support:
+        """Return one point that lies furthest along a unit vector; a support of several may leave it out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Rod:
@@ -54,10 +57,12 @@ class Rod:
     def support(self, d: Array) -> Support:
         """Return the line along the side, or a point of an end."""
         ends = np.array([[0.0, 0.0, -self.half], [0.0, 0.0, self.half]]) + self.radius * d
-        if self.half > 0.0 and abs(d[2]) < NEARLY_PARALLEL:
-            return ends, [0, 1]
+        return (ends, [0, 1]) if self.half > 0.0 and abs(d[2]) < NEARLY_PARALLEL else self.furthest(d)
+
+    def furthest(self, d: Array) -> Support:
+        """Return the point of the end that lies ahead."""
         end = int(d[2] > 0.0)
-        return ends[end : end + 1], [end]
+        return np.array([[0.0, 0.0, self.half if end else -self.half]]) + self.radius * d, [end]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +84,16 @@ class Bar:
             angle = 2.0 * np.pi * np.arange(RIM) / RIM
             x, y = self.radius * np.cos(angle), self.radius * np.sin(angle)
             return np.column_stack([x, y, np.full(RIM, z)]), list(range(cap * RIM, (cap + 1) * RIM))
-        side = self.radius * d[:2] / math.hypot(d[0], d[1])
         if abs(d[2]) < NEARLY_PARALLEL:
+            side = self.radius * d[:2] / math.hypot(d[0], d[1])
             return np.array([[*side, -self.half], [*side, self.half]]), [2 * RIM, 2 * RIM + 1]
-        return np.array([[*side, z]]), [2 * RIM + 2 + cap]
+        return self.furthest(d)
+
+    def furthest(self, d: Array) -> Support:
+        """Return a point of a rim; straight along the axis the middle of the cap."""
+        cap, across = int(d[2] > 0.0), math.hypot(d[0], d[1])
+        side = self.radius * d[:2] / across if across > 0.0 else np.zeros(2)
+        return np.array([[*side, self.half if cap else -self.half]]), [2 * RIM + 2 + cap]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +148,11 @@ class Hull:
         other = self.neighbours[top][int(level.argmin())]
         chosen = sorted([top, other]) if level.min() < NEARLY_PARALLEL else [top]
         return self.points[chosen], chosen
+
+    def furthest(self, d: Array) -> Support:
+        """Return the vertex of the lowest number among those that lie furthest."""
+        top = int((self.points @ d).argmax())
+        return self.points[top : top + 1], [top]
 
 
 def _faces(
