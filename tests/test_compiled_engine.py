@@ -7,6 +7,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.shapes import Box, Geometry, Plane
+from mcpframe.simulation.compiled import engine as engine_module
 from mcpframe.simulation.compiled.engine import CompiledEngine, compiled_engine
 from mcpframe.simulation.engine import StepperEngine, engine_of
 from mcpframe.simulation.settings import Output
@@ -168,6 +169,14 @@ def test_only_some_steps_are_recorded_with_the_impulses_of_all():
     np.testing.assert_allclose(
         some.contacts.impulse.sum(axis=0), every.contacts.impulse.sum(axis=0), rtol=1e-12, atol=1e-12
     )
+
+
+def test_no_impulse_is_lost_however_many_contacts_press_between_records(monkeypatch):
+    scene = replace(pendulum(6, 2.0, np.pi / 2, 0.0), output=Output(every=10**6))
+    usual = run(compiled_engine(scene), 1200)
+    monkeypatch.setattr(engine_module, "FIRST_CAPACITY", 1)
+    small = run(compiled_engine(scene), 1200)
+    np.testing.assert_array_equal(small.contacts.impulse, usual.contacts.impulse)
 
 
 def test_scenes_that_need_python_are_left_to_the_stepper():

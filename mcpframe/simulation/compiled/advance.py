@@ -21,6 +21,7 @@ from mcpframe.simulation.compiled.records import (
     ENERGY,
     EVENT_DRIVEN,
     EVERY,
+    FULL,
     MAX_IMPACTS,
     MAX_OUT,
     MAX_OUT_CONTACTS,
@@ -36,6 +37,7 @@ from mcpframe.simulation.compiled.records import (
     N_TAKEN_BEFORE,
     NEAR,
     NO_MOTION,
+    OVERFLOW,
     SPEED,
     START,
     TAKEN,
@@ -136,6 +138,7 @@ def advance(
         k = first + taken
         put(XS, START, begin + k * XS[DT])
         put(IS, N_HITS, 0)
+        put(IS, OVERFLOW, 0)
         keep(run, X, B)
         step = event_driven(run, X, Y) if IS[EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
         code = step[0]
@@ -144,6 +147,8 @@ def advance(
             swapped = not swapped
         if code == DONE and not is_finite(I, X):
             code = NO_MOTION
+        if code == DONE and IS[OVERFLOW] != 0:
+            code = FULL
         if code != DONE:
             go_back(run, X, B)
             break

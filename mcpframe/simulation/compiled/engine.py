@@ -107,6 +107,8 @@ class CompiledEngine:
             taken += n
             if code == at.NO_ROOM:
                 self._make_more_room()
+            elif code == at.FULL:
+                self._make_room(2 * self._work.capacity)
             elif code != at.DONE:
                 blocks.append(self._step_in_python(state, first + taken, blocks))
                 taken += 1

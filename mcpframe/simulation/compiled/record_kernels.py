@@ -41,7 +41,8 @@ def take_impulses(run):
         k = taken_place(run, key, i)
         if k < 0:
             if IS[at.N_TAKEN] == IS[at.CAPACITY] * at.TAKEN_ROOM:
-                continue
+                put(IS, at.OVERFLOW, 1)
+                return
             k = IS[at.N_TAKEN]
             put(IS, at.N_TAKEN, k + 1)
             put(IS, IS[at.TAKEN_KEYS] + k, key)

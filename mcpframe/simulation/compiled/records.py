@@ -28,9 +28,9 @@ known before the step, should it not go through."""
 N_CLOSED_BEFORE, N_TAKEN_BEFORE, N_OUT_IMPACTS_BEFORE = range(48, 51)
 # Where things begin in XS: rates at the end of compression, impulses stored in it, impulses given back.
 COMPRESSED, STORED, GIVEN = range(51, 54)
-TAKEN_BODIES, SHAPE_BODY, SHAPE_REACH, N_SHAPES = range(54, 58)
+TAKEN_BODIES, SHAPE_BODY, SHAPE_REACH, N_SHAPES, OVERFLOW = range(54, 59)
 """In IS: the bodies of contacts with impulses, two each; those of shapes. In XS: how far from the origin of
-its body a shape reaches."""
+its body a shape reaches. Whether a contact found no room in TAKEN."""
 # Row of TAKEN: impulse, point, normal, gap.
 T_POINT, T_NORMAL, T_GAP = 4, 8, 12
 TAKEN_ROW = 16
@@ -55,10 +55,11 @@ H_TIME, H_CONTACTS, H_BEFORE, H_COMPRESSED, H_AFTER, H_PENETRATION = range(6)
 OUT_IMPACT = 6
 
 # How a call ended.
-DONE, NO_ROOM, NO_SOLUTION, NO_MOTION, TOO_LONG = range(5)
+DONE, NO_ROOM, NO_SOLUTION, NO_MOTION, TOO_LONG, FULL = range(6)
 """All steps taken, or the tables of the record are full; contacts need more room; a problem was not solved;
-no acceleration; within a step: a part of it to be tried again in halves. In all but the first case the state
-is the one before the step that did not go through."""
+no acceleration; within a step: a part of it to be tried again in halves; more contacts took impulses since
+the last record than there is room for. In all but the first case the state is the one before the step that
+did not go through."""
 
 HALVINGS = 30
 """Steps of the search for the share of the stored impulses that an impact can give back."""
