@@ -89,8 +89,8 @@ class HeightField:
     """Ground over a grid of heights; solid down to a flat floor.
 
     Attributes:
-        heights: z over the grid [nx, ny], two by two at least. The grid lies centred on the frame:
-            heights[i][j] is at x = (i - (nx - 1)/2) dx, y = (j - (ny - 1)/2) dy.
+        heights: z over the grid [nx, ny], two by two at least. The grid is centred on the frame: height j of
+            row i, counted from 0, is at x = (i - (nx - 1)/2) dx, y = (j - (ny - 1)/2) dy.
         spacing: dx and dy; one number for both.
         thickness: how far the floor lies below the lowest height.
     """
