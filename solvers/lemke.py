@@ -52,8 +52,11 @@ Array = NDArray[np.float64]
 MANY_FREE_ROWS = 48
 """From here on free rows are eliminated by LAPACK or SuperLU before the dictionary is made."""
 DEFAULT_ATTEMPTS = 7
-BRIEF_SECONDS = 1.0
-"""More than the default number of paths can take with MANY_FREE_ROWS rows: 74,000 pivots of a microsecond."""
+BRIEF = 0.2
+"""Share of the time left that all paths together may take at the worst for a solve without an alarm, which
+would cost a thread, 200 µs."""
+PIVOT_SECONDS, ENTRY_SECONDS = 3e-7, 6e-10
+"""Of a pivot, and of each of the n² entries that it changes."""
 
 NEIGHBOURS = (1e-6, 1e-5, 1e-8, 1e-11)
 """Shares of M's largest entry that are added to its diagonal for neighbouring problems."""
@@ -125,7 +128,7 @@ class Lemke(AbstractSolver):
             codes, start is not None, request.tol, self.max_pivots, self.attempts,
             z, ray, *work,
         )  # fmt: skip
-        if self._is_brief(n) and request.deadline - perf_counter() > BRIEF_SECONDS:
+        if self._most_seconds(n) < BRIEF * (request.deadline - perf_counter()):
             residual, ended, pivots = solve_dense(*arguments, NEVER)
         else:
             with alarm(request.deadline) as stop:
@@ -164,9 +167,11 @@ class Lemke(AbstractSolver):
                 return Claim(polished.z, Status.SOLVED, claim.iterations, basis=polished.basis)
         return claim
 
-    def _is_brief(self, n: int) -> bool:
-        """Return whether all paths together take less than BRIEF_SECONDS: an alarm would cost a thread."""
-        return n <= MANY_FREE_ROWS and self.max_pivots == 0 and self.attempts <= DEFAULT_ATTEMPTS
+    def _most_seconds(self, n: int) -> float:
+        """Return how long all paths together can take: each has twice the pivots of the one before."""
+        first = self.max_pivots or 10 * n + 100
+        paths = self.attempts if self.max_pivots else 2**self.attempts
+        return paths * first * (PIVOT_SECONDS + ENTRY_SECONDS * n * n)
 
     def compiled(self) -> CompiledSolver:
         """Return kernels by which compiled code solves mixed LCPs as this solver does."""
