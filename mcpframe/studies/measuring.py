@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mcpframe.arrays import Array
 from mcpframe.friction import FrictionProblem
 from mcpframe.generators import contact_lcp
 from mcpframe.plugin import AbstractFormulation, AbstractSolver
 from mcpframe.solution import Solution, Status
 from mcpframe.solve import certify, make_request, run_solver, solve, unsupported
+from mcpframe.studies.carrying import Start
 from mcpframe.studies.row import CRASHED, Row
 from mcpframe.studies.sources import Case
 
@@ -116,11 +116,11 @@ def unknown(problem: Any) -> Any:
 
 
 def timed_solve(
-    solver: AbstractSolver, problem: Any, z0: Array | None, tol: float, time_limit: float
+    solver: AbstractSolver, problem: Any, start: Start, tol: float, time_limit: float
 ) -> tuple[Solution, Exception | None]:
     """Return a certified solution, and the exception where the solver raised one."""
     reason = solver.why_unsupported(problem)
-    request = make_request(problem, z0, None, tol, time_limit)
+    request = make_request(problem, *start, tol, time_limit)
     if reason:
         return certify(problem, unsupported(problem, reason), request.tol, solver.name, 0.0), None
     give_way()

@@ -18,7 +18,7 @@ from mcpframe.friction import FrictionProblem
 from mcpframe.io.records import encode, make_record
 from mcpframe.registry import FORMULATIONS
 from mcpframe.solve import solve
-from mcpframe.studies.carrying import Carry
+from mcpframe.studies.carrying import COLD, Carry
 from mcpframe.studies.labels import labels_of
 from mcpframe.studies.measuring import (
     Written,
@@ -131,9 +131,9 @@ class Bench:
             yield Stage("warm", settings.warm_limit, draft)
             warm_up(solver)
             self._warmed.add(job.solver)
-        z0 = carry.start(written.problem, case.keys) if unit.kind == "warm" and carry else None
+        start = carry.start(written.problem, case.keys) if unit.kind == "warm" and carry else COLD
         yield Stage("solve", settings.time_limit + GRACE, draft)
-        solution, error = timed_solve(solver, written.problem, z0, settings.tol, settings.time_limit)
+        solution, error = timed_solve(solver, written.problem, start, settings.tol, settings.time_limit)
         row = judged(draft, solution, error, written.problem.scale, settings.time_limit)
         yield Stage("recover", settings.build_limit, row)
         row = recovered(row, written, solution)
@@ -141,7 +141,7 @@ class Bench:
         return Made(
             row,
             chain_name(self.study, self._group(unit), unit.formulation, job.solver),
-            Carry.of(written.problem, case.keys, solution.z).to_bytes() if keep else None,
+            Carry.of(written.problem, case.keys, solution).to_bytes() if keep else None,
             self._as_bytes(unit, case, written.problem) if is_failure(row) else None,
         )
 

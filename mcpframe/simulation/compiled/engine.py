@@ -75,11 +75,8 @@ class CompiledEngine:
         self._A[at.DETECT], self._A[at.PLACE] = address(detect_contacts), address(place)
         self._A[at.ACCELERATE], self._A[at.ENERGIES] = address(free_dynamics), address(energies)
         self._A[[at.PLAN, at.ASSEMBLE]] = formulation.plan, formulation.assemble
-        self._A[[at.CONSTANTS, at.RECOVER, at.SOLVE]] = (
-            formulation.constants,
-            formulation.recover,
-            solver.solve,
-        )
+        self._A[[at.CONSTANTS, at.RECOVER]] = formulation.constants, formulation.recover
+        self._A[at.SOLVE] = solver.solve
         self._work = self._workspace(FIRST_CAPACITY)
 
     def _workspace(self, capacity: int) -> Workspace:
@@ -152,7 +149,9 @@ class CompiledEngine:
     def _step_in_python(self, state: State, first: int, blocks: list[StepBlock]) -> StepBlock:
         """Take one step by a `Stepper`."""
         memory, stepper = self._work.memory(), self._python.stepper
-        stepper.closed_keys = memory["closed_keys"].astype(np.int64)
+        stepper.restore(
+            {"closed_keys": memory["closed_keys"]}
+        )  # nothing else, so that resumed runs do the same
         try:
             block = self._python.advance(state, first, 1)
         except StoppedError as error:
@@ -169,7 +168,7 @@ class CompiledEngine:
     def restore(self, checkpoint: Mapping[str, Array]) -> None:
         """Remember it."""
         memory = {name: np.asarray(array) for name, array in checkpoint.items()}
-        most = max(memory["closed_keys"].size, memory["known_keys"].size)
+        most = max(memory[name].size for name in ("closed_keys", "known_keys", "taken_keys"))
         if most > self._work.capacity:
             self._make_room(2 * most)
         self._work.remember(memory)
