@@ -66,7 +66,7 @@ plugin: $(STAMP)  ## install examples/plugin into a new environment; run its tes
 	$(PLUGIN)/environment/bin/python -m mcpframe study run $(PLUGIN)/source/study.toml --out out/plugin
 
 docs: $(STAMP)  ## build the documentation into site/, warnings being errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/hooks/mkdocs.yml
 	@echo "open site/index.html; for the search: $(BIN)/python -m http.server --directory site --bind 127.0.0.1"
 
 clean:  ## remove caches, compiled kernels and output; the environment stays

@@ -244,7 +244,7 @@ def test_fingerprints_are_of_what_a_scene_says_not_of_how_its_file_looks(path, t
     scene = mf.load_scene(path)
     text = "# another comment\n" + path.read_text()
     (tmp_path / path.name).write_text(text)
-    for other in path.parent.glob("*.urdf"):
+    for other in [*path.parent.glob("*.urdf"), *path.parent.glob("*.csv")]:
         (tmp_path / other.name).write_bytes(other.read_bytes())
     assert fingerprints(mf.load_scene(tmp_path / path.name)) == fingerprints(scene)
 

@@ -8,7 +8,7 @@ same: a block begins where the one before it ended, with a step that was recorde
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import NotSolvedError
@@ -62,6 +62,9 @@ class StoppedError(NotSolvedError):
     def __init__(self, error: NotSolvedError, step: int, block: StepBlock) -> None:
         super().__init__(error.solution, error.problem)
         self.step, self.block = step, block
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (NotSolvedError(self.solution, self.problem), self.step, self.block)
 
 
 def engine_of(scene: Scene, observe: Observer | None = None) -> Engine:
