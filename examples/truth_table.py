@@ -50,7 +50,7 @@ def main() -> int:
     options = parsed()
     for module in MODULES:
         import_module(f"truth.{module}")
-    runs = [run for run in chosen(options.full) if options.only in run[0].name]
+    runs = [run for run in chosen(options.full) if options.only in f"{run[0].title} {run[0].name}"]
     lines = [line for system, way in track(runs, "systems", transient=True) for line in lines_of(system, way)]
     off = [line for line in lines if not line.answer.holds]
     show(lines)
@@ -64,7 +64,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", metavar="NAME", help="systems whose name contains this")
+    parser.add_argument("--only", default="", metavar="NAME", help="systems whose title or name contains this")
     parser.add_argument("--full", action="store_true", help="the long ones, in full length, and nothing else")
     parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown too")
     return parser.parse_args()
