@@ -64,7 +64,7 @@ def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", default="", metavar="NAME", help="systems whose title or name contains this")
+    parser.add_argument("--only", default="", metavar="NAME", help="systems with this in their title or name")
     parser.add_argument("--full", action="store_true", help="the long ones, in full length, and nothing else")
     parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown too")
     return parser.parse_args()
