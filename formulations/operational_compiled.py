@@ -33,6 +33,7 @@ from mcpframe.compiled import (
 )
 from mcpframe.compiled import M_AT as PROBLEM_M_AT
 from mcpframe.contact.contact import RECORD
+from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.outcome import MODE_TOLERANCE
 from mcpframe.formulations.operational_kernels import (
@@ -81,8 +82,6 @@ COMPILED_HEAD = FORM_HEAD + 4
 # where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin.
 L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA = 0, 1, 2, 3, 4, 10, 11
 LAW_ROW = 12
-# Row of a contact: body A, body B, key, material; as in `mcpframe.contact.detection.records`.
-CONTACT, MATERIAL_OF = 4, 3
 
 
 @inline
@@ -139,7 +138,7 @@ def plan_problem(IR, XR, IP, contacts, n_u, n, n_beta):
         put(XR, IR[M_AT] + i, 0.0)
     beta, sigma = 0, n_beta
     for c in range(n_u):
-        law = IR[LAWS] + get(contacts, c * CONTACT + MATERIAL_OF) * LAW_ROW
+        law = IR[LAWS] + get(contacts, c * CONTACT_ROW + C_MATERIAL) * LAW_ROW
         m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
         couple(IR, XR, law, n, beta, sigma)
         bound(IR, XR, law, n, beta, sigma)
@@ -163,15 +162,16 @@ def plan(I, IR, XR, IP, contacts, n_u):
     """Lay the problem out for contacts; the workspace must have room for them."""
     form, half, beta, sigma = 0, 0, 0, 0
     for c in range(n_u):
-        row = c * CONTACT
-        law = IR[LAWS] + get(contacts, row + MATERIAL_OF) * LAW_ROW
+        row = c * CONTACT_ROW
+        law = IR[LAWS] + get(contacts, row + C_MATERIAL) * LAW_ROW
         group = IR[GROUPS] + c * GROUP_ROW
         put(IR, group + G_FORM, form)
         put(IR, group + G_FORMS, get(IR, law + L_FORMS))
         put(IR, group + G_UNKNOWN, beta)
         put(IR, group + G_UNKNOWNS, get(IR, law + L_BETAS))
         put(IR, group + G_DIRECTIONS, get(IR, law + L_DIRECTIONS))
-        form, half = plan_forms(IR, XR, c, law, get(contacts, row), get(contacts, row + 1), form, half)
+        bodies = get(contacts, row + C_BODY_A), get(contacts, row + C_BODY_B)
+        form, half = plan_forms(IR, XR, c, law, bodies[0], bodies[1], form, half)
         beta += get(IR, law + L_BETAS)
         sigma += get(IR, law + L_SIGMAS)
     put(IR, IR[FORM_AT] + form, half)

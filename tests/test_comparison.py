@@ -120,9 +120,9 @@ def compared():
     return compare_runs(scene, ["os", "nmc_os"], steps=[4e-3, 2e-3, 1e-3])
 
 
-def test_formulations_agree_through_the_first_collisions(compared):
+def test_formulations_agree_through_all_collisions(compared):
     for pair in compared.same_step:
-        assert pair.largest(COLLISIONS)[:, :COLLISIONS].max() <= SAME
+        assert np.nanmax(pair.largest(COLLISIONS)) <= SAME  # the last column is the whole run
 
 
 def test_the_error_of_the_step_is_far_above_that_and_of_first_order(compared):

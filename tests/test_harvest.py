@@ -13,8 +13,8 @@ from mcpframe.simulation.stepping import Stepper
 
 SCENES = Path(__file__).parents[1] / "examples" / "scenes"
 
-PENETRATION_TOLERANCE = 1e-6
-"""Within which an impact is found; compiled and plain steps may take any time in it."""
+SAME = 1e-9
+"""Steps in Python and in compiled code round differently, and impacts amplify that."""
 
 
 def bouncing_ball(**stepping):
@@ -62,9 +62,10 @@ def test_every_problem_tells_where_it_came_from(tmp_path):
         assert mf.solve(record.problem, "lemke").ok
 
 
-def test_a_harvest_changes_nothing_of_the_run_beyond_the_tolerance_of_impacts(tmp_path):
+def test_a_harvest_changes_nothing_of_the_run(tmp_path):
     harvested, alone = mf.simulate(bouncing_ball(), out=tmp_path, harvest=True), mf.simulate(bouncing_ball())
-    np.testing.assert_allclose(harvested.theta, alone.theta, atol=PENETRATION_TOLERANCE)
+    np.testing.assert_allclose(harvested.theta, alone.theta, atol=SAME)
+    assert len(harvested.impacts) == len(alone.impacts)
 
 
 def test_a_run_in_memory_can_be_harvested_into_any_file(tmp_path):

@@ -37,17 +37,13 @@ from mcpframe.plugin import AbstractFormulation
 from mcpframe.problem import MixedLCP
 from mcpframe.simulation.observation import Kind
 from mcpframe.simulation.response import approach_speeds, limit_speeds, response
+from mcpframe.simulation.rules import HALVINGS, ROUNDING
 from mcpframe.solution import Solution
 
 Restitution: TypeAlias = Literal["poisson", "newton"]
 Solve: TypeAlias = Callable[[MixedLCP], Solution]
 Tell: TypeAlias = Callable[[Kind, MixedLCP, Solution, ContactStep], None]
 Indices = NDArray[np.int64]
-
-ROUNDING = 1e-12
-"""Share of the kinetic energy by which it may seem to grow."""
-HALVINGS = 30
-"""Steps of the search for the share of the stored impulses that an impact can give back."""
 
 
 @dataclass(frozen=True, eq=False)

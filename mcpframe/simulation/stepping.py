@@ -34,6 +34,7 @@ from mcpframe.problem import MixedLCP
 from mcpframe.simulation.impact import Impact, resolve_impact
 from mcpframe.simulation.observation import Kind, Observation, Observer
 from mcpframe.simulation.response import approach_speeds, limit_speeds
+from mcpframe.simulation.rules import CORRECTIONS, SECTIONS, SHORTEST, SINKING
 from mcpframe.simulation.scene import Scene
 from mcpframe.simulation.smooth import SmoothMotion
 from mcpframe.simulation.step_record import Figures, Step, StepRecord, Touching, Trial, limit_key
@@ -44,15 +45,6 @@ from mcpframe.solution import Solution
 __all__ = ["Observation", "Observer", "Step", "Stepper"]
 
 Indices = NDArray[np.int64]
-
-CORRECTIONS = 3
-"""How often a step is solved again for contacts that would sink in; each time leaves a power of dt less."""
-SINKING = 0.1
-"""Share of the penetration tolerance by which a contact may sink in before the step is solved again."""
-SHORTEST = 2.0**-10
-"""Share of dt below which a part of a step is not halved any more."""
-SECTIONS = 60
-"""Most trials in the search for a time of impact; halving alone takes 40 from a second to a picosecond."""
 
 
 class Stepper:

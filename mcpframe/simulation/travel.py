@@ -22,9 +22,7 @@ from mcpframe.contact.contact import GAP, NORMAL
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.solids import Solid
 from mcpframe.multibody.state import State
-
-MOST_LOOKS = 1000
-"""Looks within one step: a body that travels further than a thousand times its thickness may be missed."""
+from mcpframe.simulation.rules import MOST_LOOKS
 
 
 class Travel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -81,8 +82,9 @@ class FileSource(AbstractSource):
     def _points(self) -> list[Point]:
         return points({"friction_directions": self.friction_directions})
 
+    @abstractmethod
     def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
-        raise NotImplementedError
+        """Return the problem of a file, and its labels."""
 
 
 class FclibSource(FileSource):

@@ -135,7 +135,7 @@ class AbstractSource(Settings):
 
     def record(self, place: Place, g: int) -> Recording:
         """Return what all processes need of group g and would make at great cost."""
-        raise NotImplementedError
+        raise TypeError(f"{self.kind}: its groups are known, there is nothing to record")
 
     def most_cases(self, place: Place) -> tuple[int, int]:
         """Return how many groups, and at most how many cases, there are before anything is recorded."""

@@ -15,6 +15,9 @@ from mcpframe.simulation.compiled.records import (
     CAPACITY,
     CLOSED,
     CLOSED_BEFORE,
+    CODES_BEFORE,
+    COUNTS,
+    COUNTS_BEFORE,
     DONE,
     DT,
     ENERGIES,
@@ -22,22 +25,28 @@ from mcpframe.simulation.compiled.records import (
     EVENT_DRIVEN,
     EVERY,
     FULL,
+    KNOWN_BEFORE,
+    KNOWN_CODES,
+    KNOWN_KEYS,
     MAX_IMPACTS,
     MAX_OUT,
     MAX_OUT_CONTACTS,
     MAX_OUT_IMPACTS,
     N_CLOSED,
-    N_CLOSED_BEFORE,
+    N_COUNTS,
     N_HITS,
+    N_KNOWN,
     N_OUT,
     N_OUT_CONTACTS,
     N_OUT_IMPACTS,
-    N_OUT_IMPACTS_BEFORE,
+    N_PLANNED,
     N_TAKEN,
-    N_TAKEN_BEFORE,
     NEAR,
     NO_MOTION,
     OVERFLOW,
+    RESIDUAL,
+    RESIDUAL_BEFORE,
+    ROWS_PER_CONTACT,
     SPEED,
     START,
     TAKEN,
@@ -71,32 +80,38 @@ def copy_motion(I, X, Y):
         put(Y, I[THETA_DOT] + i, get(X, I[THETA_DOT] + i))
 
 
+@inline
+def copy_part(array, source, target, n):
+    """Copy n entries from one place of an array to another."""
+    for i in range(n):
+        put(array, target + i, get(array, source + i))
+
+
 @callee
 def keep(run, X, B):
     """Keep what a step changes."""
     IS, XS = run.IS, run.XS
     copy_motion(run.I, X, B)
-    for i in range(IS[N_CLOSED]):
-        put(IS, IS[CLOSED_BEFORE] + i, get(IS, IS[CLOSED] + i))
-    for i in range(TAKEN_ROW * IS[N_TAKEN]):
-        put(XS, IS[TAKEN_BEFORE] + i, get(XS, IS[TAKEN] + i))
-    put(IS, N_CLOSED_BEFORE, IS[N_CLOSED])
-    put(IS, N_TAKEN_BEFORE, IS[N_TAKEN])
-    put(IS, N_OUT_IMPACTS_BEFORE, IS[N_OUT_IMPACTS])
+    copy_part(IS, COUNTS, COUNTS_BEFORE, N_COUNTS)
+    copy_part(IS, IS[CLOSED], IS[CLOSED_BEFORE], IS[N_CLOSED])
+    copy_part(IS, IS[KNOWN_KEYS], IS[KNOWN_BEFORE], IS[N_KNOWN])
+    copy_part(IS, IS[KNOWN_CODES], IS[CODES_BEFORE], IS[N_KNOWN] * IS[ROWS_PER_CONTACT])
+    copy_part(XS, IS[TAKEN], IS[TAKEN_BEFORE], IS[N_TAKEN] * TAKEN_ROW)
+    put(XS, RESIDUAL_BEFORE, XS[RESIDUAL])
 
 
 @callee
 def go_back(run, X, B):
-    """Undo a step that did not go through."""
+    """Undo a step that did not go through; the plan is that of another step now, and made anew."""
     IS, XS = run.IS, run.XS
     copy_motion(run.I, B, X)
-    for i in range(IS[N_CLOSED_BEFORE]):
-        put(IS, IS[CLOSED] + i, get(IS, IS[CLOSED_BEFORE] + i))
-    for i in range(TAKEN_ROW * IS[N_TAKEN_BEFORE]):
-        put(XS, IS[TAKEN] + i, get(XS, IS[TAKEN_BEFORE] + i))
-    put(IS, N_CLOSED, IS[N_CLOSED_BEFORE])
-    put(IS, N_TAKEN, IS[N_TAKEN_BEFORE])
-    put(IS, N_OUT_IMPACTS, IS[N_OUT_IMPACTS_BEFORE])
+    copy_part(IS, COUNTS_BEFORE, COUNTS, N_COUNTS)
+    copy_part(IS, IS[CLOSED_BEFORE], IS[CLOSED], IS[N_CLOSED])
+    copy_part(IS, IS[KNOWN_BEFORE], IS[KNOWN_KEYS], IS[N_KNOWN])
+    copy_part(IS, IS[CODES_BEFORE], IS[KNOWN_CODES], IS[N_KNOWN] * IS[ROWS_PER_CONTACT])
+    copy_part(XS, IS[TAKEN_BEFORE], IS[TAKEN], IS[N_TAKEN] * TAKEN_ROW)
+    put(XS, RESIDUAL, XS[RESIDUAL_BEFORE])
+    put(IS, N_PLANNED, -1)
 
 
 @callee

@@ -22,6 +22,7 @@ from mcpframe.multibody.entries import energies, free_dynamics, place
 from mcpframe.multibody.packing import aligned_copy
 from mcpframe.multibody.records import THETA, THETA_DOT
 from mcpframe.multibody.state import State
+from mcpframe.residual import certify_dense
 from mcpframe.simulation.compiled import records as at
 from mcpframe.simulation.compiled.advance import advance
 from mcpframe.simulation.compiled.rows import RecordedRows
@@ -71,12 +72,12 @@ class CompiledEngine:
         start = scene.initial_state()
         self._X, self._Y, self._B = (aligned_copy(start.X) for _ in range(3))
         self._rows = RecordedRows(scene.model, scene.stepping.max_impacts)
-        self._A = np.zeros(9, dtype=np.int64)
+        self._A = np.zeros(10, dtype=np.int64)
         self._A[at.DETECT], self._A[at.PLACE] = address(detect_contacts), address(place)
         self._A[at.ACCELERATE], self._A[at.ENERGIES] = address(free_dynamics), address(energies)
         self._A[[at.PLAN, at.ASSEMBLE]] = formulation.plan, formulation.assemble
         self._A[[at.CONSTANTS, at.RECOVER]] = formulation.constants, formulation.recover
-        self._A[at.SOLVE] = solver.solve
+        self._A[[at.SOLVE, at.CERTIFY]] = solver.solve, address(certify_dense)
         self._work = self._workspace(FIRST_CAPACITY)
 
     def _workspace(self, capacity: int) -> Workspace:

@@ -18,7 +18,6 @@ from mcpframe.simulation.compiled.records import (
     ENERGIES,
     ENERGY,
     GIVEN,
-    HALVINGS,
     IMPULSES,
     MODES,
     MOVED,
@@ -29,11 +28,11 @@ from mcpframe.simulation.compiled.records import (
     RECORDS,
     RECOVER,
     RESPONSE,
-    ROUNDING,
     STORED,
     Z,
 )
 from mcpframe.simulation.compiled.solve_kernels import press_new, release_opening, solved
+from mcpframe.simulation.rules import HALVINGS, ROUNDING
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put
 

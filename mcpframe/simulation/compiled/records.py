@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 # Addresses, in A.
-PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, DETECT, PLACE, ACCELERATE, ENERGIES = range(9)
+PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY = range(10)
 
 # Head of IS: counts and settings.
 CAPACITY, ROWS_PER_CONTACT, EVERY, MAX_IMPACTS, EVENT_DRIVEN, GAPS_COUNT = range(6)
@@ -21,11 +21,10 @@ ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, PASSIVE = range(19, 25)
 # Where things begin in IS, per contact: rows of the touching ones, keys.
 TOUCHING, CLOSED, TAKEN_KEYS, TAKEN_MODES, KNOWN_KEYS, KNOWN_CODES, PLANNED_KEYS, MODES = range(25, 33)
 # Where things begin in XS: per contact, per row, per dof.
-RECORDS, GAPS, IMPULSES, TAKEN, Z, RESPONSE, TAU_0, DAMPING, STIFFNESS, REST = range(33, 43)
-ENERGY, THETA_OF, CLOSED_BEFORE, TAKEN_BEFORE = range(44, 48)
-"""THETA_OF in IS: the coordinate of every dof, -1 for those of balls and free hinges; the last two: what was
+RECORDS, GAPS, IMPULSES, TAKEN, Z, RESPONSE, TAU_0, DAMPING, STIFFNESS, REST, W_ROWS = range(33, 44)
+ENERGY, THETA_OF, CLOSED_BEFORE, TAKEN_BEFORE, KNOWN_BEFORE, CODES_BEFORE = range(44, 50)
+"""THETA_OF in IS: the coordinate of every dof, -1 for those of balls and free hinges; the last four: what was
 known before the step, should it not go through."""
-N_CLOSED_BEFORE, N_TAKEN_BEFORE, N_OUT_IMPACTS_BEFORE = range(48, 51)
 # Where things begin in XS: rates at the end of compression, impulses stored in it, impulses given back.
 COMPRESSED, STORED, GIVEN = range(51, 54)
 TAKEN_BODIES, SHAPE_BODY, SHAPE_REACH, N_SHAPES, OVERFLOW = range(54, 59)
@@ -34,11 +33,14 @@ its body a shape reaches. Whether a contact found no room in TAKEN."""
 # Row of TAKEN: impulse, point, normal, gap.
 T_POINT, T_NORMAL, T_GAP = 4, 8, 12
 TAKEN_ROW = 16
-STEP_HEAD = 60
+COUNTS, COUNTS_BEFORE, N_COUNTS = N_TOUCHING, 60, PASSIVE - N_TOUCHING
+"""In IS: all counts and figures that a step changes, and what they were before it."""
+STEP_HEAD = 80
 
 # Head of XS: settings and figures; the thickness of the thinnest shape, and the speed of the fastest point of
 # any shape at the start of a step.
 DT, START, TIME_TOLERANCE, PENETRATION, REST_SPEED, TOL, TIME, RESIDUAL, NEAR, THINNEST, SPEED = range(11)
+RESIDUAL_BEFORE = 11
 XS_HEAD = 16
 
 # Columns of OUT, then theta and theta_dot.
@@ -61,22 +63,8 @@ no acceleration; within a step: a part of it to be tried again in halves; more c
 the last record than there is room for. In all but the first case the state is the one before the step that
 did not go through."""
 
-HALVINGS = 30
-"""Steps of the search for the share of the stored impulses that an impact can give back."""
-ROUNDING = 1e-12
-"""Share of the kinetic energy by which it may seem to grow."""
 TAKEN_ROOM = 4
 """Contacts whose impulses can be gathered between two records, in multiples of the capacity."""
-CORRECTIONS = 3
-"""How often a step is solved again for contacts that would sink in; each time leaves a power of dt less."""
-SECTIONS = 60
-"""Most trials in the search for a time of impact; halving alone takes 40 from a second to a picosecond."""
-MOST_LOOKS = 1000
-"""Looks within one step: a body that travels further than a thousand times its thickness may be missed."""
-SHORTEST = 2.0**-10
-"""Share of dt below which a part of a step is not halved any more."""
-SINKING = 0.1
-"""Share of the penetration tolerance by which a contact may sink in before the step is solved again."""
 
 
 class Run(NamedTuple):

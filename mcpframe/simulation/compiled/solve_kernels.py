@@ -3,8 +3,6 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import math
-
 from mcpframe.compiled import (
     CONTACT_ROWS,
     LOWER_AT,
@@ -21,10 +19,11 @@ from mcpframe.compiled import (
     call_solve,
 )
 from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
-from mcpframe.jit import callee, cycles, inline, matrix_window, window
-from mcpframe.residual import natural_entry, row_dot
+from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
+from mcpframe.residual import certify_dense
 from mcpframe.simulation.compiled.contact_kernels import place_of
 from mcpframe.simulation.compiled.records import (
+    CERTIFY,
     ITERATIONS,
     KNOWN_CODES,
     KNOWN_KEYS,
@@ -39,6 +38,7 @@ from mcpframe.simulation.compiled.records import (
     SOLVING,
     TOL,
     TOUCHING,
+    W_ROWS,
     Z,
 )
 from mcpframe.solution import AT_LOWER, BASIC
@@ -141,19 +141,7 @@ def remember_basis(run):
     put(IS, N_KNOWN, IS[N_TOUCHING])
 
 
-@inline
-def residual_of(M, q, lower, upper, z):
-    """Return the natural residual of z, clipped into its bounds."""
-    n = q.shape[0]
-    worst = 0.0
-    for i in range(n):
-        z[i] = min(max(z[i], lower[i]), upper[i]) if z[i] == z[i] else z[i]
-    for i in range(n):
-        w = q[i] + row_dot(M, i, z, 0, n)
-        if not math.isfinite(w):
-            return math.inf
-        worst = max(worst, natural_entry(z[i], w, lower[i], upper[i]))
-    return worst
+call_certify = by_address(certify_dense)
 
 
 @callee
@@ -169,7 +157,8 @@ def solved(run, warm):
         scale = max(scale, 1.0 + abs(q[i]))
     tol = XS[TOL] * scale
     iterations = call_solve(run.A[SOLVE], (M, q, lower, upper, run.codes, warm, tol, z, run.W, run.IW))
-    residual = residual_of(M, q, lower, upper, z)
+    w = window(XS, IS[W_ROWS], n)
+    residual = call_certify(run.A[CERTIFY], (M, q, lower, upper, z, w))
     put(IS, ITERATIONS, IS[ITERATIONS] + iterations)
     put(IS, N_SOLVES, IS[N_SOLVES] + 1)
     put(XS, RESIDUAL, max(XS[RESIDUAL], residual))

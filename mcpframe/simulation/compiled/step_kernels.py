@@ -34,7 +34,6 @@ from mcpframe.simulation.compiled.records import (
     ASSEMBLE,
     BUILD,
     CONSTANTS,
-    CORRECTIONS,
     DONE,
     DT,
     GAPS,
@@ -42,7 +41,6 @@ from mcpframe.simulation.compiled.records import (
     IMPULSES,
     MAX_IMPACTS,
     MODES,
-    MOST_LOOKS,
     MOVED,
     N_HITS,
     N_TOUCHING,
@@ -54,9 +52,6 @@ from mcpframe.simulation.compiled.records import (
     RECOVER,
     RECOVERY,
     RESPONSE,
-    SECTIONS,
-    SHORTEST,
-    SINKING,
     SPEED,
     START,
     THINNEST,
@@ -67,6 +62,7 @@ from mcpframe.simulation.compiled.records import (
     Z,
 )
 from mcpframe.simulation.compiled.solve_kernels import recall_basis, remember_basis, solved
+from mcpframe.simulation.rules import CORRECTIONS, MOST_LOOKS, SECTIONS, SHORTEST, SINKING
 from mcpframe.spatial.lanes import get, put
 
 call_free_dynamics = by_address(free_dynamics)
