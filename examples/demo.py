@@ -23,8 +23,8 @@ import mcpframe as mf
 from mcpframe.studies.report import write_report
 from mcpframe.studies.report.results import Results as Summary
 from mcpframe.studies.report.verdict import verdict
-from mcpframe.studies.runner import Results
-from mcpframe.studies.store import FILE_NAME
+from mcpframe.studies.running.runner import Results
+from mcpframe.studies.study.store import FILE_NAME
 
 SWAP = '"lemke"', '"path"'
 """The word to change next, and what to."""

@@ -22,7 +22,7 @@ from rich.progress import track
 from table2 import EXAMPLES, as_mapping, filled, show
 
 import mcpframe as mf
-from mcpframe.generators import contact_system
+from mcpframe.problem.generators import contact_system
 from mcpframe.studies.report import write_report
 from mcpframe.studies.report.published import Published
 

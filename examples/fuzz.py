@@ -39,7 +39,7 @@ from rich.table import Table
 from suite_measure import cone_map, natural_map
 
 import mcpframe as mf
-from mcpframe.friction import FrictionProblem
+from mcpframe.problem.friction import FrictionProblem
 
 TOL = 1e-9
 TIME_LIMIT = 2.0

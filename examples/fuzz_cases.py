@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import mcpframe as mf
-from mcpframe.friction import FrictionProblem
-from mcpframe.generators import CLASSES, SOLVABLE, random_lcp
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.generators import CLASSES, SOLVABLE, random_lcp
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -193,7 +193,7 @@ MAKERS: dict[str, Callable[[int, Rng], Data]] = {
     "entry_scales": _entry_scales,
     "huge_bounds": _huge_bounds,
 }
-"""Makers beyond the random classes of `mcpframe.generators`."""
+"""Makers beyond the random classes of `mcpframe.problem.generators`."""
 
 
 def _nonlinear(n: int, rng: Rng) -> mf.MCP:

@@ -40,7 +40,7 @@ from rich.table import Table
 from suite_measure import FLOOR, frictional_residual, global_residual, linear_residual, nonlinear_residual
 
 import mcpframe as mf
-from mcpframe.friction import FrictionProblem
+from mcpframe.problem.friction import FrictionProblem
 
 LINEAR, NONLINEAR = ("lcp", "mlcp"), ("mcp",)
 LOCAL, GLOBAL = ("fc2d", "fc3d"), ("gfc2d", "gfc3d")

@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import mcpframe as mf
-from mcpframe.generators import contact_lcp
+from mcpframe.problem.generators import contact_lcp
 
 CONFIGS = {
     "pivoting": '[solver]\nname = "lemke"\nmax_pivots = 500\n',

@@ -21,10 +21,10 @@ from mcpframe.arrays import Array
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.layout import Layout
-from mcpframe.plugin import AbstractFormulation
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import Solution
+from mcpframe.problem.layout import Layout
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.solving.plugin import AbstractFormulation
+from mcpframe.solving.solution import Solution
 
 Blocks = Mapping[str, Array]
 """Blocks of z by name."""

@@ -10,9 +10,9 @@ from mcpframe.formulations.base import Recovery, StepFormulation, mixed_lcp
 from mcpframe.formulations.law_blocks import block_diagonal
 from mcpframe.formulations.operational_recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.multibody.divide_conquer import divide_and_conquer
+from mcpframe.multibody.reference.divide_conquer import divide_and_conquer
 from mcpframe.multibody.rows import Rows
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 
 @final

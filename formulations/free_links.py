@@ -32,7 +32,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.formulations.base import Blocks, Recovery
-from mcpframe.multibody.dense_kinematics import gyroscopic_forces, link_inertias
+from mcpframe.multibody.reference.dense_kinematics import gyroscopic_forces, link_inertias
 from mcpframe.multibody.rows import hinge_constraint_rows, hinge_rate_rows
 
 SINGULAR = 1e-12

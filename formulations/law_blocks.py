@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.law import FORCE_N, LawRows
-from mcpframe.layout import ContactBlocks, Layout
+from mcpframe.problem.layout import ContactBlocks, Layout
 
 
 @dataclass(frozen=True, eq=False)

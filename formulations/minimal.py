@@ -8,7 +8,7 @@ import numpy as np
 
 from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 
 @final

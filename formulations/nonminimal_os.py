@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
 from mcpframe.formulations.free_links import LinkRecovery, free_links
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 
 @final

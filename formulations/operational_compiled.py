@@ -14,24 +14,6 @@ from numba import types
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.compiled import (
-    CONTACT_ROWS,
-    LOWER_AT,
-    N_ROWS,
-    PROBLEM_HEAD,
-    Q_AT,
-    ROLLING,
-    SEPARATING,
-    SLIDING,
-    UPPER_AT,
-    Z_BETA,
-    Z_BETAS,
-    Z_NORMAL,
-    Z_SIGMA,
-    Z_SIGMAS,
-    CompiledFormulation,
-)
-from mcpframe.compiled import M_AT as PROBLEM_M_AT
 from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
 from mcpframe.contact.law import FORCE_N, LawRows
@@ -65,11 +47,29 @@ from mcpframe.formulations.operational_kernels import (
     push_forms,
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
-from mcpframe.multibody.mass_kernels import solve_mass_into
-from mcpframe.multibody.row_packing import room_for_rows
-from mcpframe.multibody.row_records import N_ROWS as N_HALVES
-from mcpframe.multibody.row_records import PLANNED, ROW_BODY
-from mcpframe.multibody.skeleton import Skeleton
+from mcpframe.multibody.kernels.mass import solve_mass_into
+from mcpframe.multibody.memory.row_packing import room_for_rows
+from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
+from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY
+from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.solving.stages import (
+    CONTACT_ROWS,
+    LOWER_AT,
+    N_ROWS,
+    PROBLEM_HEAD,
+    Q_AT,
+    ROLLING,
+    SEPARATING,
+    SLIDING,
+    UPPER_AT,
+    Z_BETA,
+    Z_BETAS,
+    Z_NORMAL,
+    Z_SIGMA,
+    Z_SIGMAS,
+    CompiledFormulation,
+)
+from mcpframe.solving.stages import M_AT as PROBLEM_M_AT
 from mcpframe.spatial.lanes import get, load, put, store, zero
 
 # Head of IR, after that of the forms: the laws, where data of laws and bounds begin in XR, and the address of
@@ -245,7 +245,7 @@ def contact_results(IR, XR, records, gap_share, impulses, modes):
     Indices, VectorOut, IndicesOut, VectorOut, Vector, types.float64, Vector, VectorOut, VectorOut, IndicesOut
 )
 def recover(I, X, IR, XR, records, gap_share, z, response, impulses, modes):
-    """Write what the impulses z do; arguments as in `mcpframe.compiled`."""
+    """Write what the impulses z do; arguments as in `mcpframe.solving.stages`."""
     impulses_of_forms(IR, XR, z)
     push_forms(I, X, IR, XR)
     for d in range(response.shape[0]):
@@ -259,7 +259,7 @@ call_operational_space = by_address(operational_space)
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, types.float64, types.float64, types.int64)
 def assemble(I, X, IR, XR, records, dt, gap_share, done):
-    """Write M and q; arguments as in `mcpframe.compiled`."""
+    """Write M and q; arguments as in `mcpframe.solving.stages`."""
     step = I, X, IR, XR, records, dt, 0.0, gap_share, done
     return call_operational_space(IR[OPERATIONAL_SPACE], step)
 

@@ -1,7 +1,7 @@
 """Compiled assembly of `os`: from a state and its contacts to M and q in one call, O(N) + O(n_c²).
 
 A *form* is a row of Q: a closure, a joint limit, or one component of a contact's relative velocity. Its
-halves are the wrenches on single bodies (rows, in the words of `mcpframe.multibody.row_records`), one after
+halves are the wrenches on single bodies (rows, in the words of `multibody.memory.row_records`), one after
 another. A *group* joins the forms of one contact to its unknowns beta by the law's directions C; a closure
 or limit is a group of one form with C = 1. With Lambda between the halves,
 
@@ -17,12 +17,12 @@ from numba import types
 from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.law import FORCE_N
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
-from mcpframe.multibody.articulated_kernels import free_accelerations
-from mcpframe.multibody.compliance_kernels import between, compliance_of_rows
-from mcpframe.multibody.entries import PLACED
-from mcpframe.multibody.kinematics_kernels import kinematics
-from mcpframe.multibody.mass_kernels import clear_push, solve_mass_into
-from mcpframe.multibody.records import (
+from mcpframe.multibody.kernels.articulated import free_accelerations
+from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
+from mcpframe.multibody.kernels.entries import PLACED
+from mcpframe.multibody.kernels.kinematics import kinematics
+from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
+from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     B_BIAS,
     B_VELOCITY,
@@ -36,7 +36,7 @@ from mcpframe.multibody.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.multibody.row_records import ROW_BODY, ROW_HEAD, WRENCHES
+from mcpframe.multibody.memory.row_records import ROW_BODY, ROW_HEAD, WRENCHES
 from mcpframe.spatial.algebra import cross, inner, load_pair, plus_scaled, scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 

@@ -18,12 +18,12 @@ from mcpframe.contact.step import ContactStep
 from mcpframe.formulations import operational_kernels as at
 from mcpframe.formulations.law_blocks import LawBlocks
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.layout import Layout
-from mcpframe.multibody.row_packing import row_space
-from mcpframe.multibody.row_records import WRENCHES
+from mcpframe.multibody.memory.row_packing import row_space
+from mcpframe.multibody.memory.row_records import WRENCHES
+from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.rows import Rows
-from mcpframe.multibody.skeleton import Skeleton
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.layout import Layout
+from mcpframe.problem.problems import MixedLCP
 
 Indices = NDArray[np.int64]
 

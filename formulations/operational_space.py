@@ -10,15 +10,15 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from mcpframe.compiled import CompiledFormulation
 from mcpframe.contact.law import LawRows
 from mcpframe.formulations.base import Recovery, StepFormulation
 from mcpframe.formulations.operational_kernels import operational_space
 from mcpframe.formulations.operational_plan import OperationalPlan, equations_of, plan_of
 from mcpframe.formulations.operational_recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.multibody.skeleton import Skeleton
-from mcpframe.problem import MixedLCP
+from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.solving.stages import CompiledFormulation
 
 
 @final

@@ -11,7 +11,7 @@ from mcpframe.arrays import Array
 from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
 from mcpframe.formulations.elimination import Elimination
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 
 @final

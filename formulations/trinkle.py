@@ -12,7 +12,7 @@ from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation
 from mcpframe.formulations.elimination import Elimination
 from mcpframe.formulations.free_links import LinkRecovery, free_links
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 
 @final

@@ -8,9 +8,8 @@ array([9.8])
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from mcpframe import shapes, systems
-from mcpframe.batch import solve_many
-from mcpframe.config import Config, load_config, load_contacts, load_solver
+from mcpframe import systems
+from mcpframe.config.plugins import Config, load_config, load_contacts, load_solver
 from mcpframe.contact import Contact, ContactSet, ContactStep, LawRows, Outcome, friction_rows
 from mcpframe.exceptions import (
     FileFormatError,
@@ -22,23 +21,25 @@ from mcpframe.exceptions import (
     PluginError,
     ProblemError,
 )
-from mcpframe.friction import FrictionProblem
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.fclib import load_fclib
 from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
 from mcpframe.io.urdf import load_urdf
-from mcpframe.layout import ContactBlocks, Layout
 from mcpframe.multibody import Hinge, Link, Model, Node, closures
-from mcpframe.plugin import (
+from mcpframe.multibody.model import shapes
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.layout import ContactBlocks, Layout
+from mcpframe.problem.problems import MCP, MixedLCP
+from mcpframe.solving.batch import solve_many
+from mcpframe.solving.plugin import (
     AbstractContactLaw,
     AbstractFormulation,
     AbstractSolver,
     FrictionDirections,
     Request,
 )
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.registry import (
+from mcpframe.solving.registry import (
     available_contact_laws,
     available_formulations,
     available_solvers,
@@ -49,30 +50,30 @@ from mcpframe.registry import (
     register_solver,
     solver,
 )
-from mcpframe.solution import Claim, Solution, Status
-from mcpframe.solve import solve
+from mcpframe.solving.solution import Claim, Solution, Status
+from mcpframe.solving.solve import solve
 from mcpframe.spatial.transforms import Pose
 
 if TYPE_CHECKING:
     from mcpframe.contact.detection.materials import Material
-    from mcpframe.simulation.scene import Scene
-    from mcpframe.simulation.scene_file import load_scene
-    from mcpframe.simulation.settings import Stepping
+    from mcpframe.scene.scene import Scene
+    from mcpframe.scene.scene_file import load_scene
+    from mcpframe.scene.settings import Stepping
+    from mcpframe.simulation.recording.trajectory import Trajectory
     from mcpframe.simulation.simulate import simulate
-    from mcpframe.simulation.trajectory import Trajectory
-    from mcpframe.studies.runner import run_study
-    from mcpframe.studies.study_file import load_study
+    from mcpframe.studies.running.runner import run_study
+    from mcpframe.studies.study.study_file import load_study
 
 __version__ = "0.1.0"
 
 _LATER = {
     "Material": "mcpframe.contact.detection.materials",
-    "Scene": "mcpframe.simulation.scene",
-    "Stepping": "mcpframe.simulation.settings",
-    "Trajectory": "mcpframe.simulation.trajectory",
-    "load_scene": "mcpframe.simulation.scene_file",
-    "load_study": "mcpframe.studies.study_file",
-    "run_study": "mcpframe.studies.runner",
+    "Scene": "mcpframe.scene.scene",
+    "Stepping": "mcpframe.scene.settings",
+    "Trajectory": "mcpframe.simulation.recording.trajectory",
+    "load_scene": "mcpframe.scene.scene_file",
+    "load_study": "mcpframe.studies.study.study_file",
+    "run_study": "mcpframe.studies.running.runner",
     "simulate": "mcpframe.simulation.simulate",
 }
 """Names that bring kernels with them: imported when first asked for."""

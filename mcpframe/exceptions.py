@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcpframe.solution import Solution
+    from mcpframe.solving.solution import Solution
 
 
 class McpframeError(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline
-from mcpframe.residual import natural_entry, row_dot
+from mcpframe.problem.residual import natural_entry, row_dot
 from mcpframe.solvers.dense_kernels import largest_size, lu_factor, lu_solve
 from mcpframe.solvers.tableau_kernels import AT_LOWER, AT_UPPER, BASIC
 

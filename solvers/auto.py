@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.compiled import CompiledSolver
-from mcpframe.friction import FrictionProblem
-from mcpframe.infeasibility import find_certificate
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.infeasibility import find_certificate
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.lemke import Lemke
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim, Status
+from mcpframe.solving.stages import CompiledSolver
 
 Array = NDArray[np.float64]
 

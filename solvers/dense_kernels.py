@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mcpframe.jit import callee, inline, span
-from mcpframe.residual import row_dot
+from mcpframe.problem.residual import row_dot
 
 SINGULAR = 1e-15
 """A pivot below this share of the largest entry makes a matrix singular."""

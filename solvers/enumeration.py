@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.infeasibility import find_certificate
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
+from mcpframe.problem.infeasibility import find_certificate
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.enumeration_kernels import FACE, POINT, screen_bases
 from mcpframe.solvers.face import face_point, face_violation, regular_point
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]

@@ -16,8 +16,8 @@ from typing import Any
 from numba import types
 
 from mcpframe.jit import CodesOut, Indices, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, inline, kernel
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
 from mcpframe.solvers.dense_kernels import largest_size
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 EMPTY, POINT, FACE = 0, 1, 2
 

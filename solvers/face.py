@@ -20,9 +20,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.linear import exact_residual, factorise
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]

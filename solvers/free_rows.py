@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import BASIC
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.linear import factorise
+from mcpframe.solving.solution import BASIC
 
 Array = NDArray[np.float64]
 

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.infeasibility import find_certificate
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.infeasibility import find_certificate
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.interior_point import Normalised, Record, Run, start
 from mcpframe.solvers.linear import scaled_matrix
 from mcpframe.solvers.polish import active_set_polish, strict_tolerance
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]

@@ -36,16 +36,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.compiled import CompiledSolver
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.alarm import NEVER, alarm
 from mcpframe.solvers.free_rows import eliminate_free_rows
 from mcpframe.solvers.lemke_attempts import RELATIVE, solve_dense, solve_stack
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, RAY, SINGULAR, STOPPED
 from mcpframe.solvers.polish import active_set_polish
 from mcpframe.solvers.workspace import thread_workspace
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
+from mcpframe.solving.stages import CompiledSolver
 
 Array = NDArray[np.float64]
 

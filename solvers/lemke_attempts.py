@@ -25,7 +25,7 @@ from mcpframe.jit import (
     inline,
     kernel,
 )
-from mcpframe.residual import dot
+from mcpframe.problem.residual import dot
 from mcpframe.solvers.active_set_kernels import (
     FINE,
     active_set,

@@ -7,7 +7,6 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from mcpframe.compiled import CompiledSolver
 from mcpframe.jit import (
     CodesOut,
     IndicesOut,
@@ -22,6 +21,7 @@ from mcpframe.jit import (
 from mcpframe.solvers.lemke_attempts import N_WORK_ROWS, call_solve_dense, solve_dense
 from mcpframe.solvers.tableau_kernels import N_FLOAT_ROWS, N_INT_ROWS
 from mcpframe.solvers.workspace import LINE, aligned
+from mcpframe.solving.stages import CompiledSolver
 
 # Head of IW, before the dictionary's integers.
 ADDRESS, MAX_PIVOTS, ATTEMPTS, STOP = range(4)
@@ -32,7 +32,7 @@ HEAD = 8
     Matrix, Vector, Vector, Vector, CodesOut, types.boolean, types.float64, VectorOut, VectorOut, IndicesOut
 )
 def solve_in_place(M, q, lower, upper, codes, warm, tol, z, W, IW):
-    """Write z; return pivots. Arguments as in `mcpframe.compiled`."""
+    """Write z; return pivots. Arguments as in `mcpframe.solving.stages`."""
     n = q.shape[0]
     width = LINE * (n // LINE + 1)
     T = matrix_window(W, 0, n, width)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import structural_rank
 
-from mcpframe.facts import equilibrate
+from mcpframe.problem.facts import equilibrate
 
 Array = NDArray[np.float64]
 

@@ -18,13 +18,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.infeasibility import find_certificate
-from mcpframe.plugin import Request
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.infeasibility import find_certificate
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.newton_polish import polish
 from mcpframe.solvers.polish import strict_tolerance
 from mcpframe.solvers.scaled_model import scaled_model
+from mcpframe.solving.plugin import Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 Setting = TypeVar("Setting")

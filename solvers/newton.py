@@ -30,13 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.solution import Claim
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.multistart import Multistart, Outcome, perturbed
 from mcpframe.solvers.newton_descent import Run
 from mcpframe.solvers.newton_kernels import FISCHER, MINIMUM, PENALIZED
 from mcpframe.solvers.scaled_model import scaled_model
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim
 
 Array = NDArray[np.float64]
 

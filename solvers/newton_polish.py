@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.problem import MCP, MixedLCP
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.polish import active_set_polish
 
 Array = NDArray[np.float64]

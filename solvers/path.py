@@ -33,9 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.alarm import alarm
 from mcpframe.solvers.free_rows import Elimination, eliminate_free_rows
 from mcpframe.solvers.lemke import MANY_FREE_ROWS
@@ -47,6 +45,8 @@ from mcpframe.solvers.path_crash import crash
 from mcpframe.solvers.path_log import RunRecord
 from mcpframe.solvers.path_search import Majors
 from mcpframe.solvers.scaled_model import scaled_model
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 

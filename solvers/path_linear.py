@@ -30,8 +30,7 @@ from mcpframe.jit import (
     callee,
     kernel,
 )
-from mcpframe.residual import dot
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.residual import dot
 from mcpframe.solvers.lemke_attempts import (
     POINT,
     W_BASE,
@@ -72,6 +71,7 @@ from mcpframe.solvers.tableau_kernels import (
     shift,
 )
 from mcpframe.solvers.workspace import new_workspace
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]

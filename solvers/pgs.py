@@ -31,15 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.alarm import NEVER
 from mcpframe.solvers.free_rows import Elimination, eliminate_free_rows
 from mcpframe.solvers.pgs_blocks import Blocks, contact_groups, coupled_groups, layout_groups, make_blocks
 from mcpframe.solvers.pgs_kernels import N_BLOCK_ROWS, sweep
 from mcpframe.solvers.polish import active_set_polish, strict_tolerance
 from mcpframe.solvers.workspace import new_workspace
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 

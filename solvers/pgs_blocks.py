@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

@@ -29,7 +29,7 @@ from mcpframe.jit import (
     inline,
     kernel,
 )
-from mcpframe.residual import dot
+from mcpframe.problem.residual import dot
 from mcpframe.solvers.lemke_attempts import call_solve_dense, solve_dense
 
 BLOCK_ACCURACY = 1e-10

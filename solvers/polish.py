@@ -24,10 +24,10 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.face import admissible, face_point, on_face, refined
 from mcpframe.solvers.linear import factorise, least_norm
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]

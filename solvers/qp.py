@@ -27,12 +27,12 @@ from typing import Any, ClassVar
 import cvxpy as cp
 from pydantic import Field, field_validator
 
-from mcpframe.friction import FrictionProblem
-from mcpframe.plugin import AbstractSolver, Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import Claim
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.qp_cone import solve_cone
 from mcpframe.solvers.qp_mixed import solve_mixed
+from mcpframe.solving.plugin import AbstractSolver, Request
+from mcpframe.solving.solution import Claim
 
 QUADRATIC_ONLY = frozenset({"OSQP", "HIGHS", "DAQP", "PIQP", "PROXQP", "QPALM"})
 """Backends without second-order cones."""

@@ -22,15 +22,15 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.friction import FrictionProblem
-from mcpframe.plugin import Request
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solvers.qp_anderson import Anderson
 from mcpframe.solvers.qp_cone_maps import MU_FLOOR
 from mcpframe.solvers.qp_cone_newton import Point, levenberg_marquardt, scaled_system
 from mcpframe.solvers.qp_cone_path import Arclength, lower_smoothing, start_point
 from mcpframe.solvers.qp_cone_sweeps import gauss_seidel
 from mcpframe.solvers.qp_programs import Backend, ConeProgram
+from mcpframe.solving.plugin import Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 

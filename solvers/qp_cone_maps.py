@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.friction import project_cone
+from mcpframe.problem.friction import project_cone
 
 Array = NDArray[np.float64]
 

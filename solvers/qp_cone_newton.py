@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mcpframe.friction import FrictionProblem
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solvers.qp_cone_linear import Operator, make_operator
 from mcpframe.solvers.qp_cone_maps import Linearised, fischer, fischer_value, natural, natural_value
 

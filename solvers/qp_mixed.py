@@ -26,15 +26,15 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mcpframe.facts import is_psd
-from mcpframe.infeasibility import find_certificate
-from mcpframe.plugin import Request
-from mcpframe.problem import MixedLCP
-from mcpframe.solution import Claim, Status
+from mcpframe.problem.facts import is_psd
+from mcpframe.problem.infeasibility import find_certificate
+from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.polish import Polished, active_set_polish, guess_basis
 from mcpframe.solvers.qp_anderson import Anderson
 from mcpframe.solvers.qp_programs import Backend, GapProgram, Minimum
 from mcpframe.solvers.qp_saddle import SaddleProgram, multiplier_rows
+from mcpframe.solving.plugin import Request
+from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
 Solver = Callable[[Array, Backend], Minimum]

@@ -17,9 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from mcpframe.problem import MCP, MixedLCP
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.newton_kernels import scaled_residual, scatter_scaled
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 Array = NDArray[np.float64]
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline
-from mcpframe.residual import dot
+from mcpframe.problem.residual import dot
 from mcpframe.solvers.dense_kernels import largest_size
 
 # rows of V
@@ -34,7 +34,7 @@ N_FLOAT_ROWS = 11 + 2 * BLOCK
 # rows of K
 BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE, TIED = 0, 1, 2, 3, 4, 5, 6, 7
 N_INT_ROWS = 8
-# codes of STATE, as in mcpframe.solution
+# codes of STATE, as in mcpframe.solving.solution
 AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
 
 FREE_PIVOT = 1e-11

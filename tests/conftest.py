@@ -9,7 +9,7 @@ for _library in ("OPENBLAS", "OMP", "MKL"):
 import numpy as np
 import pytest
 
-from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
+from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
 
 
 @pytest.fixture

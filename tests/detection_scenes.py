@@ -13,7 +13,7 @@ import numpy as np
 
 from mcpframe.contact.detection import Detector, Material
 from mcpframe.multibody import Link, Model
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 EXACT = 1e-12

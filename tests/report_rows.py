@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mcpframe.studies.row import Row
+from mcpframe.studies.study.row import Row
 
 SYSTEMS = {
     "pendulum": (12, 3),

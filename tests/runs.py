@@ -3,8 +3,8 @@
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.simulation.header import Header
-from mcpframe.simulation.steps import (
+from mcpframe.simulation.recording.header import Header
+from mcpframe.simulation.recording.steps import (
     NO_IMPACTS,
     ROLLING,
     SLIDING,

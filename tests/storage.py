@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mcpframe import ContactBlocks, Layout, MixedLCP
-from mcpframe.friction import FrictionProblem
+from mcpframe.problem.friction import FrictionProblem
 
 MIXED_BOUNDS = ([-np.inf, 0.0, 1.5, -0.0, -1e300], [np.inf, np.inf, 1.5, 5e-324, 1e300])
 

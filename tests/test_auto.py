@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import mcpframe as mf
-from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.problem.generators import FAMILIES, contact_lcp
 from mcpframe.solvers.auto import Auto
 
 

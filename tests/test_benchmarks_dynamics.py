@@ -190,13 +190,13 @@ def test_the_growth(tmp_path):
 
 
 def test_the_first_use(tmp_path):
-    record, printed = study("first_use", tmp_path, "--modules", "mcpframe.residual", "--loads", "1")
+    record, printed = study("first_use", tmp_path, "--modules", "mcpframe.problem.residual", "--loads", "1")
     (module,) = [module for module in record["modules"] if module["kernels"]]
-    assert module["name"] == "mcpframe.residual"
+    assert module["name"] == "mcpframe.problem.residual"
     assert module["kernels"] > 1
     assert module["cold"][1] > module["warm"][1] > 0.0
     assert record["lines"]["cold"] == [
-        "mcpframe: compiling mcpframe.residual (once; cached for later runs) ..."
+        "mcpframe: compiling mcpframe.problem.residual (once; cached for later runs) ..."
     ]
     assert record["lines"]["warm"] == []
     assert "lines to read: 1 on an empty cache, 0 on a warm one" in printed

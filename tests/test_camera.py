@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mcpframe.simulation.camera import Camera, view_of
+from mcpframe.view.camera import Camera, view_of
 
 ROUNDING = 1e-15
 

@@ -9,8 +9,8 @@ from toys import Diagonal
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.config import FAMILIES
-from mcpframe.registry import Registry
+from mcpframe.config.plugins import FAMILIES
+from mcpframe.solving.registry import Registry
 
 PROBLEM = mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -5.0])
 IMPOSSIBLE = mf.MixedLCP([[0.0]], [-1.0])

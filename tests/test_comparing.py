@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mcpframe.cli import main
-from mcpframe.simulation.comparison import Comparison, Run
-from mcpframe.simulation.comparison_plots import comparison_figure
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view.comparison import Comparison, Run
+from mcpframe.view.comparison_plots import comparison_figure
 
 SCENES = Path(__file__).parents[1] / "examples/scenes"
 SAME = 1e-7

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from runs import header, steps
 
-from mcpframe.simulation.comparison import Comparison, Pair, Run, compare_runs, label_of
-from mcpframe.simulation.scene_file import load_scene
-from mcpframe.simulation.steps import ImpactTable, StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.scene.scene_file import load_scene
+from mcpframe.simulation.recording.steps import ImpactTable, StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view.comparison import Comparison, Pair, Run, compare_runs, label_of
 
 SCENES = Path(__file__).parents[1] / "examples/scenes"
 SAME = 1e-7

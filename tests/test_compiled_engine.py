@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.shapes import Box, Geometry, Plane
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane
+from mcpframe.scene.settings import Output
 from mcpframe.simulation.compiled import engine as engine_module
 from mcpframe.simulation.compiled.engine import CompiledEngine, compiled_engine
 from mcpframe.simulation.engine import StepperEngine, engine_of
-from mcpframe.simulation.settings import Output
 from mcpframe.simulation.stepping import Stepper
 
 SAME = 1e-9

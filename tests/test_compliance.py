@@ -7,7 +7,7 @@ from trees import random_link, random_motion, random_nodes, random_tree
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model, Node
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.multibody.state import REMEMBERED
 from mcpframe.spatial.transforms import Pose, phi, spatial_inertia
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from runs import header
 
-from mcpframe.simulation.contact_marks import contact_marks
-from mcpframe.simulation.steps import ROLLING, SEPARATING, SLIDING, ContactTable, StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.steps import ROLLING, SEPARATING, SLIDING, ContactTable, StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view.contact_marks import contact_marks
 
 DT = 0.01
 

@@ -9,8 +9,8 @@ from trees import random_motion, random_tree
 from mcpframe import systems
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model
-from mcpframe.simulation.controllers import PD, ComputedTorque, Constant, Function, Push, Together
-from mcpframe.simulation.references import Move, Moves
+from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Function, Push, Together
+from mcpframe.scene.references import Move, Moves
 
 ROUNDING = 1e-12
 DYNAMICS = 1e-8

@@ -6,7 +6,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.studies.recipes import RECIPES
+from mcpframe.studies.corpora.recipes import RECIPES
 
 SCENE = Path(__file__).parents[1] / "examples" / "scenes" / "box_stack.toml"
 

@@ -9,7 +9,7 @@ import pytest
 import mcpframe as mf
 from mcpframe.exceptions import OptionError
 from mcpframe.io.fclib import read_fclib
-from mcpframe.studies.corpus_export import export_fclib, export_npz, fclib_record
+from mcpframe.studies.corpora.export import export_fclib, export_npz, fclib_record
 
 DT = 1e-3
 SAME = 1e-9

@@ -5,8 +5,8 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.exceptions import ProblemError
-from mcpframe.friction import FrictionProblem
-from mcpframe.studies.delassus import contact_space
+from mcpframe.problem.delassus import contact_space
+from mcpframe.problem.friction import FrictionProblem
 
 DT = 1e-3
 ROUNDING = 1e-12

@@ -9,10 +9,10 @@ import mcpframe as mf
 from mcpframe.contact import Contact, ContactSet
 from mcpframe.contact.detection import Detector, Material
 from mcpframe.contact.detection import records as rec
-from mcpframe.contact.detection.detect_kernels import detect_contacts
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Link, Model
-from mcpframe.shapes import Box, Capsule, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 

@@ -8,7 +8,7 @@ from mcpframe.contact.detection import Detector
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.packing import LEAST_ROOM, with_room
 from mcpframe.multibody import Model
-from mcpframe.shapes import Box, Capsule, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 SPHERE = Sphere(0.05)

@@ -11,7 +11,7 @@ from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.solids import Bar, Hull, Rod, solid_of
 from mcpframe.exceptions import ModelError, PluginError
 from mcpframe.multibody import Model
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
 
 pytest.importorskip("coal")

@@ -21,14 +21,14 @@ from mcpframe.contact.detection.solids import solid_of
 from mcpframe.contact.detection.terrain import Terrain, surface_of
 from mcpframe.exceptions import FileFormatError, ModelError, OptionError, PluginError
 from mcpframe.multibody import Model
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, HeightField, Mesh, Plane, Sphere
-from mcpframe.simulation.camera import Camera
-from mcpframe.simulation.header import geometry_from, geometry_table
-from mcpframe.simulation.outlines import faces, reach
-from mcpframe.simulation.scene_file import parse_scene
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, HeightField, Mesh, Plane, Sphere
+from mcpframe.scene.scene_file import parse_scene
+from mcpframe.simulation.recording.header import geometry_from, geometry_table
 from mcpframe.simulation.travel import Travel
-from mcpframe.simulation.viewer_meshes import solids
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
+from mcpframe.view.camera import Camera
+from mcpframe.view.outlines import faces, reach
+from mcpframe.view.viewer_meshes import solids
 
 coal = pytest.importorskip("coal")
 

@@ -15,7 +15,7 @@ from detection_scenes import (
 )
 
 from mcpframe.contact.frames import contact_frame
-from mcpframe.shapes import Box, Capsule, Cylinder, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 PLANE_PAIRS = [(Plane, kind) for kind in (Sphere, Capsule, Cylinder, Box)]

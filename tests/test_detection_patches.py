@@ -5,7 +5,7 @@ import pytest
 from detection_scenes import REACHED, Found
 from scipy.spatial import HalfspaceIntersection
 
-from mcpframe.shapes import Box, Capsule, Cylinder, Plane
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Plane
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
 
 NEAR = 1e-3

@@ -8,7 +8,7 @@ import mcpframe as mf
 from mcpframe.contact.detection import Detector, Material
 from mcpframe.exceptions import McpframeError, ModelError
 from mcpframe.multibody import Ball, Hinge, Link, Model, Node, Weld
-from mcpframe.shapes import Box, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 PIN = Hinge("pin", (0, 1, 0))

@@ -6,9 +6,9 @@ from trees import random_link, random_motion, random_nodes, random_tree
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model, Node
-from mcpframe.multibody import divide_conquer as dc
-from mcpframe.multibody.divide_conquer import divide_and_conquer, link_compliance
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference import divide_conquer as dc
+from mcpframe.multibody.reference.divide_conquer import divide_and_conquer, link_compliance
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.multibody.rows import Rows, hinge_constraint_rows, hinge_rate_rows
 from mcpframe.spatial.transforms import Pose
 

@@ -11,11 +11,11 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.plugin import describe_options
-from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
-from mcpframe.simulation.settings import Output, Stepping
-from mcpframe.studies.study import RunSettings
-from mcpframe.studies.study_file import KINDS
+from mcpframe.scene.settings import Output, Stepping
+from mcpframe.solving.plugin import describe_options
+from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
+from mcpframe.studies.study.study import RunSettings
+from mcpframe.studies.study.study_file import KINDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

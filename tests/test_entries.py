@@ -8,7 +8,7 @@ from states import moving, quantities
 from trees import random_motion
 
 from mcpframe.jit import KERNELS
-from mcpframe.multibody import entries
+from mcpframe.multibody.kernels import entries
 
 
 class Watch:

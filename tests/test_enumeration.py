@@ -8,12 +8,12 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
-from mcpframe.generators import contact_lcp, random_lcp
-from mcpframe.infeasibility import proves_infeasible
-from mcpframe.plugin import Request
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.generators import contact_lcp, random_lcp
+from mcpframe.problem.infeasibility import proves_infeasible
 from mcpframe.solvers.enumeration import Enumeration
 from mcpframe.solvers.face import face_violation
+from mcpframe.solving.plugin import Request
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 INF = np.inf
 TOL = 1e-9

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mcpframe.multibody import Node, closure_rows
-from mcpframe.shapes import Plane, Sphere
-from mcpframe.simulation.controllers import PD, ComputedTorque, Push
-from mcpframe.simulation.scene_file import load_scene
+from mcpframe.multibody.model.shapes import Plane, Sphere
+from mcpframe.scene.controllers import PD, ComputedTorque, Push
+from mcpframe.scene.scene_file import load_scene
 from mcpframe.simulation.simulate import simulate
 from mcpframe.systems.contacts import extreme_points
 

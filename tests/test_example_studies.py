@@ -9,14 +9,14 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.studies.executors.local import run_chain
-from mcpframe.studies.machine import provenance
-from mcpframe.studies.recipes import make_corpus
+from mcpframe.studies.corpora.recipes import make_corpus
 from mcpframe.studies.report.entries import merge
 from mcpframe.studies.report.published import tables_of
 from mcpframe.studies.report.wording import NOTHING
-from mcpframe.studies.study_file import load_study
-from mcpframe.studies.task import Bench
+from mcpframe.studies.running.executors.local import run_chain
+from mcpframe.studies.running.machine import provenance
+from mcpframe.studies.running.task import Bench
+from mcpframe.studies.study.study_file import load_study
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STUDIES = {path.stem: path for path in sorted((EXAMPLES / "studies").glob("*.toml"))}

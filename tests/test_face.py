@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mcpframe import MixedLCP
-from mcpframe.generators import random_lcp
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.generators import random_lcp
 from mcpframe.solvers.face import admissible, face_point, face_violation, regular_point
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 INF = np.inf
 EXACT = 1e-12

@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from mcpframe.exceptions import FileFormatError
-from mcpframe.friction import FrictionProblem
 from mcpframe.io.fclib import FclibRecord, load_fclib, read_fclib, save_fclib
+from mcpframe.problem.friction import FrictionProblem
 
 INFO = {"title": "Two blocks", "description": "Größe 2", "math_info": "W is SPD"}
 

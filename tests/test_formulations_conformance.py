@@ -16,7 +16,7 @@ import mcpframe as mf
 from mcpframe import systems
 from mcpframe.multibody import project_loops, project_rates
 from mcpframe.multibody.closures import Gear, Weld
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 
 FORMULATIONS = sorted(name for name, reason in mf.available_formulations().items() if not reason)
 

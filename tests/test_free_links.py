@@ -8,7 +8,7 @@ from contact_scenes import DT, massless_links, rates, tree
 import mcpframe as mf
 from mcpframe import systems
 from mcpframe.formulations.free_links import free_links, inverse_by_components
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 
 EXACT = 1e-11
 """Rounding in sums over a dozen links with entries below a hundred."""

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe.exceptions import ProblemError
-from mcpframe.friction import FrictionProblem, friction_directions, project_cone
+from mcpframe.problem.friction import FrictionProblem, friction_directions, project_cone
 
 ROUNDING = 1e-13
 """A few operations on numbers of order one."""

@@ -6,8 +6,8 @@ import math
 import pytest
 
 from mcpframe.exceptions import OptionError, PluginError
-from mcpframe.simulation import functions
-from mcpframe.simulation.functions import find_function, with_options
+from mcpframe.scene import functions
+from mcpframe.scene.functions import find_function, with_options
 
 
 def test_a_function_of_a_package_is_found():

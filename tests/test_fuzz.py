@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.friction import FrictionProblem
+from mcpframe.problem.friction import FrictionProblem
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 sys.path.insert(0, str(EXAMPLES))

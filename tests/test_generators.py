@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcpframe import MixedLCP, OptionError
-from mcpframe.generators import (
+from mcpframe.problem.generators import (
     CLASSES,
     FAMILIES,
     SOLVABLE,

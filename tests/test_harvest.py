@@ -8,7 +8,7 @@ import pytest
 import mcpframe as mf
 from mcpframe import FileFormatError, OptionError
 from mcpframe.cli import main
-from mcpframe.simulation.harvest import Harvest
+from mcpframe.simulation.recording.harvest import Harvest
 from mcpframe.simulation.stepping import Stepper
 
 SCENES = Path(__file__).parents[1] / "examples" / "scenes"

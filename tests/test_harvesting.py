@@ -8,10 +8,10 @@ import pytest
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
 from mcpframe.exceptions import OptionError, PluginError
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.settings import Stepping
+from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.stepping import Stepper
-from mcpframe.studies.harvesting import harvest, harvested
+from mcpframe.studies.corpora.harvesting import harvest, harvested
 
 SAME = 1e-7
 """N s; impulses of one step found in two formulations, each certified to 1e-9 relative."""

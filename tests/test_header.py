@@ -7,7 +7,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe import FileFormatError, ProblemError, shapes
-from mcpframe.simulation.header import Header, geometry_from, geometry_table
+from mcpframe.simulation.recording.header import Header, geometry_from, geometry_table
 
 POSE_TOLERANCE = 1e-14
 """Axes are normalised once more when a model is read back, which may change their last bit."""

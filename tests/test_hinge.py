@@ -6,7 +6,7 @@ from trees import KINDS, random_link, random_motion, random_tree
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Model
-from mcpframe.multibody.hinge import SIZES, plane_directions
+from mcpframe.multibody.model.hinge import SIZES, plane_directions
 from mcpframe.spatial.transforms import (
     quaternion_product,
     rotation_from_quaternion,

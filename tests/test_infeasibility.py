@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from mcpframe import MixedLCP
-from mcpframe.generators import SOLVABLE, random_lcp
-from mcpframe.infeasibility import find_certificate, proves_infeasible
+from mcpframe.problem.generators import SOLVABLE, random_lcp
+from mcpframe.problem.infeasibility import find_certificate, proves_infeasible
 
 INF = np.inf
 

@@ -4,11 +4,11 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
-from mcpframe.generators import contact_lcp, random_lcp
-from mcpframe.infeasibility import proves_infeasible
-from mcpframe.plugin import Request
+from mcpframe.problem.generators import contact_lcp, random_lcp
+from mcpframe.problem.infeasibility import proves_infeasible
 from mcpframe.solvers.interior_point import CENTRALITY, Normalised, Run, start
 from mcpframe.solvers.ipm import IPM
+from mcpframe.solving.plugin import Request
 
 INF = np.inf
 FEW = 30

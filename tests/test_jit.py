@@ -37,7 +37,7 @@ def test_kernels_refuse_any_other_signature():
 
 def test_every_kernel_is_listed_once_compiled():
     assert KERNELS[f"{__name__}.double"] is double
-    assert KERNELS["mcpframe.residual.natural_residual"] is residual.natural_residual
+    assert KERNELS["mcpframe.problem.residual.natural_residual"] is residual.natural_residual
     assert all(len(dispatcher.signatures) == 1 for dispatcher in KERNELS.values())
 
 

@@ -7,8 +7,8 @@ from trees import random_motion, random_tree
 from mcpframe import systems
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Closure, Gear, Hinge, Link, Model, Node, Weld, closure_rows
-from mcpframe.multibody.joining import Part, joined
-from mcpframe.shapes import Box, Geometry, Plane
+from mcpframe.multibody.model.joining import Part, joined
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane
 from mcpframe.spatial.transforms import Pose
 
 ROUNDING = 1e-12

@@ -5,9 +5,9 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.impact_step import ImpactStep
-from mcpframe.generators import contact_system
-from mcpframe.multibody.joining import Part, joined
-from mcpframe.studies.labels import hardness, labels_of, motion
+from mcpframe.multibody.model.joining import Part, joined
+from mcpframe.problem.generators import contact_system
+from mcpframe.studies.corpora.labels import hardness, labels_of, motion
 
 DT = 1e-3
 ROUNDING = 1e-9

@@ -5,7 +5,7 @@ from pydantic import Field
 import mcpframe as mf
 from mcpframe.contact import law as laws
 from mcpframe.contact.law import FORCE_1, FORCE_N, LawRows, find_law, friction_rows, law_rows
-from mcpframe.plugin import AbstractContactLaw
+from mcpframe.solving.plugin import AbstractContactLaw
 
 NORMAL = np.eye(6)[:, [FORCE_N]]
 SLIDE = np.eye(6)[:, [FORCE_1]] @ [[1.0, -1.0]]

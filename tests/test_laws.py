@@ -5,7 +5,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.law import FORCE_1, FORCE_2, FORCE_N, MOMENT_1, MOMENT_2, MOMENT_N
-from mcpframe.registry import CONTACT_LAWS
+from mcpframe.solving.registry import CONTACT_LAWS
 
 TOLERANCE = 1e-9  # of an impulse or a velocity of order one, solved by pivoting
 MASS, RADIUS, DT = 2.0, 0.3, 0.01

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.generators import FAMILIES, contact_lcp
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.generators import FAMILIES, contact_lcp
 from mcpframe.solvers.free_rows import eliminate_free_rows
 from mcpframe.solvers.lemke import suggested_codes
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 ROUNDING = 1e-11
 """Residual relative to |q| that a basis' exact point stays below on problems of moderate condition."""

@@ -8,7 +8,7 @@ import pytest
 from mcpframe.exceptions import FileFormatError, ModelError, ModelWarning, PluginError
 from mcpframe.io.mjcf import load_mjcf, qpos_from_theta, theta_dot_from_qvel, theta_from_qpos
 from mcpframe.multibody.closures import Ball, Gear, Weld
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 mujoco = pytest.importorskip("mujoco")

@@ -6,7 +6,7 @@ from trees import random_inertia, random_motion, random_tree
 
 from mcpframe.exceptions import McpframeError, ModelError
 from mcpframe.multibody import Ball, Gear, Hinge, Link, Model, Node, Weld
-from mcpframe.shapes import Box, Geometry, Sphere
+from mcpframe.multibody.model.shapes import Box, Geometry, Sphere
 from mcpframe.spatial.transforms import Pose, rotation_from_quaternion
 
 ROUNDING = 1e-12

@@ -7,7 +7,7 @@ from test_closures import NODE_KINDS, closed_case, error_of, rate_by_differences
 from trees import KINDS, random_link, random_motion, random_nodes, random_tree
 
 from mcpframe.multibody import Link, Model, Node
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.spatial.transforms import Pose, phi, quaternion_product, rotation_from_quaternion
 
 CLOSURE_DIFFERENCE = 1e-8

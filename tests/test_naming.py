@@ -5,7 +5,7 @@ import pytest
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model
-from mcpframe.simulation.naming import actuated_dofs, dofs_named, matches, rates_by_name, theta_by_name
+from mcpframe.scene.naming import actuated_dofs, dofs_named, matches, rates_by_name, theta_by_name
 from mcpframe.spatial.transforms import Pose
 
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
-from mcpframe.generators import contact_lcp, random_lcp
+from mcpframe.problem.generators import contact_lcp, random_lcp
 from mcpframe.solvers.multistart import EndRecord
 from mcpframe.solvers.newton import StartRecord
 from mcpframe.solvers.newton_descent import Record

@@ -5,7 +5,7 @@ import pytest
 from contact_scenes import DT, closed_tree, dual_arm, floating_four_bar, quadruped
 
 import mcpframe as mf
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 
 EXACT = 1e-11
 """Rounding in sums over two dozen links with entries below a hundred."""

@@ -7,7 +7,7 @@ import pytest
 from trees import KINDS, random_link, random_motion, random_nodes, random_tree
 
 from mcpframe.multibody import Hinge, Link, Model, Node
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.spatial.transforms import phi, rotation_vector_from_rotation
 
 EXACT = 1e-11

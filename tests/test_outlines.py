@@ -6,10 +6,10 @@ from scipy.spatial import ConvexHull
 
 import mcpframe as mf
 from mcpframe import ModelWarning
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
-from mcpframe.simulation.camera import Camera
-from mcpframe.simulation.outlines import ROUND, faces, mesh_points, reach
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
 from mcpframe.systems.contacts import extreme_points
+from mcpframe.view.camera import Camera
+from mcpframe.view.outlines import ROUND, faces, mesh_points, reach
 
 ROUNDING = 1e-12
 POLYGON = (2.0 * np.pi / ROUND) ** 2

@@ -9,8 +9,7 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
-from mcpframe.generators import FAMILIES, contact_lcp, random_lcp
-from mcpframe.solution import AT_LOWER, AT_UPPER, BASIC
+from mcpframe.problem.generators import FAMILIES, contact_lcp, random_lcp
 from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, SINGULAR
 from mcpframe.solvers.multistart import EndRecord
 from mcpframe.solvers.path_crash import crash
@@ -18,6 +17,7 @@ from mcpframe.solvers.path_linear import LinearPath, basis_of
 from mcpframe.solvers.path_log import MajorRecord, RunRecord
 from mcpframe.solvers.path_search import Majors, Watchdog
 from mcpframe.solvers.scaled_model import scaled_model
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 ON_PATH = 1e-9
 """Distance from the path, relative to the data (near one), that a well-conditioned dictionary may have."""

@@ -4,10 +4,10 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe import Layout, MixedLCP, OptionError, Status
-from mcpframe.generators import contact_lcp, random_lcp
-from mcpframe.plugin import Request
+from mcpframe.problem.generators import contact_lcp, random_lcp
 from mcpframe.solvers.pgs import PGS
 from mcpframe.solvers.pgs_blocks import contact_groups, coupled_groups, make_blocks
+from mcpframe.solving.plugin import Request
 
 INF = np.inf
 SAME = 1e-7

@@ -9,10 +9,10 @@ from runs import header, steps
 pytest.importorskip("matplotlib")
 
 from mcpframe import FileFormatError, Node, PluginError
-from mcpframe.simulation import plots
-from mcpframe.simulation.figures import new_figure, pixels, save
-from mcpframe.simulation.steps import MODES, StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.steps import MODES, StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view import plots
+from mcpframe.view.figures import new_figure, pixels, save
 
 PNG = b"\x89PNG"
 

@@ -5,7 +5,7 @@ from pydantic import Field
 from toys import Diagonal
 
 import mcpframe as mf
-from mcpframe.plugin import AbstractContactLaw, FrictionDirections, Option, describe_options
+from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections, Option, describe_options
 
 
 class Chooser(Diagonal):

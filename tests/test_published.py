@@ -6,7 +6,7 @@ from report_rows import row
 from mcpframe.exceptions import McpframeError, OptionError
 from mcpframe.studies.report.entries import merge
 from mcpframe.studies.report.published import tables_of
-from mcpframe.studies.study_file import parse_study
+from mcpframe.studies.study.study_file import parse_study
 
 GIVEN = {
     "title": "Speed-up",

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import mcpframe as mf
 from mcpframe import Status
 from mcpframe.exceptions import OptionError
-from mcpframe.friction import FrictionProblem
-from mcpframe.generators import contact_lcp, contact_system, random_lcp
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.generators import contact_lcp, contact_system, random_lcp
 from mcpframe.solvers import qp_programs
 from mcpframe.solvers.qp_anderson import Anderson
 from mcpframe.solvers.qp_cone_maps import fischer, fischer_value, natural, natural_value

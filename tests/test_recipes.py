@@ -7,8 +7,8 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.exceptions import FileFormatError, OptionError
-from mcpframe.studies import recipes
-from mcpframe.studies.recipes import (
+from mcpframe.studies.corpora import recipes
+from mcpframe.studies.corpora.recipes import (
     ALL,
     MAX_ROWS,
     RECIPES,

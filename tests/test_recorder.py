@@ -14,9 +14,9 @@ from runs import assert_same_steps, header, one_step, steps, swing
 
 from mcpframe import FileFormatError, ProblemError
 from mcpframe.io.journal import JournaledFile, journal_of
-from mcpframe.simulation.recorder import Recorder
-from mcpframe.simulation.steps import StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.recorder import Recorder
+from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
 
 N = 30
 KILLS = 10
@@ -27,9 +27,9 @@ WRITER = """
 import os, sys
 import numpy as np
 import mcpframe as mf
-from mcpframe.simulation.header import Header
-from mcpframe.simulation.recorder import Recorder
-from mcpframe.simulation.steps import ContactTable, StepBlock
+from mcpframe.simulation.recording.header import Header
+from mcpframe.simulation.recording.recorder import Recorder
+from mcpframe.simulation.recording.steps import ContactTable, StepBlock
 
 def block(k, x):
     "Step k of a chaotic map: its state is the theta, its memory the checkpoint."
@@ -60,7 +60,7 @@ recorder.close()
 FULL_DISK = """
 import resource, signal, sys
 import mcpframe as mf
-from mcpframe.simulation.recorder import Recorder
+from mcpframe.simulation.recording.recorder import Recorder
 sys.path.insert(0, sys.argv[2])
 from runs import header, one_step, swing
 
@@ -240,7 +240,7 @@ def test_a_kill_before_any_single_write_undoes_the_unfinished_flush_alone(path, 
             pictures.append((path.read_bytes(), journal_of(path).read_bytes()))
             return super().write(data)
 
-    monkeypatch.setattr("mcpframe.simulation.trajectory_file.JournaledFile", Photographed)
+    monkeypatch.setattr("mcpframe.simulation.recording.trajectory_file.JournaledFile", Photographed)
     with Recorder.resume(path) as recorder:
         recorded(recorder, 12, start=10)
         recorder.flush()

@@ -6,7 +6,7 @@ from trees import random_tree
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model
-from mcpframe.simulation.references import Move, Moves, checked_reference
+from mcpframe.scene.references import Move, Moves, checked_reference
 
 ROUNDING = 1e-12
 STEP = 1e-5

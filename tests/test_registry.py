@@ -6,8 +6,8 @@ from toys import Diagonal
 
 import mcpframe as mf
 from mcpframe import AbstractFormulation, AbstractSolver, OptionError, PluginError
-from mcpframe.plugin import AbstractContactLaw, build_plugin
-from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, REMEMBERED, SOLVERS, Registry
+from mcpframe.solving.plugin import AbstractContactLaw, build_plugin
+from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, REMEMBERED, SOLVERS, Registry
 
 
 class Package:
@@ -92,7 +92,7 @@ def test_a_name_claimed_twice_names_both_owners_and_spares_the_others():
         ("no_such_module_here:Solver", "cannot be loaded: ModuleNotFoundError"),
         ("toys:Missing", "cannot be loaded: AttributeError"),
         ("toys:np", "is not a solver: it must extend AbstractSolver"),
-        ("mcpframe.plugin:AbstractSolver", "it must implement _solve"),
+        ("mcpframe.solving.plugin:AbstractSolver", "it must implement _solve"),
         ("toys:Diagonal", "is called 'diagonal', not 'x'"),
     ],
 )

@@ -12,12 +12,12 @@ import pytest
 import mcpframe as mf
 from mcpframe import FileFormatError, OptionError
 from mcpframe.cli import main
+from mcpframe.scene.fingerprint import digest, fingerprints
+from mcpframe.scene.settings import Output
 from mcpframe.simulation.engine import StepperEngine, engine_of
-from mcpframe.simulation.fingerprint import digest, fingerprints
-from mcpframe.simulation.resume import ResumeWarning, header_of
-from mcpframe.simulation.settings import Output
+from mcpframe.simulation.recording.resume import ResumeWarning, header_of
+from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.stepping import Stepper
-from mcpframe.simulation.steps import StepBlock
 
 SCENES = sorted((Path(__file__).parents[1] / "examples" / "scenes").glob("*.toml"))
 STEPS, BLOCK = 12, 120
@@ -32,8 +32,9 @@ from types import SimpleNamespace
 
 sys.path.insert(0, sys.argv[2])
 import mcpframe as mf
-from mcpframe.simulation import resume, simulate
-from mcpframe.simulation.recorder import Recorder
+from mcpframe.simulation import simulate
+from mcpframe.simulation.recording import resume
+from mcpframe.simulation.recording.recorder import Recorder
 from test_resume import tumbling_box
 
 often = {"flush_seconds": 0.01}
@@ -227,7 +228,7 @@ def test_other_files_and_files_in_the_place_of_folders_are_refused(tmp_path):
 
 def test_a_run_of_other_versions_goes_on_with_a_warning(tmp_path, monkeypatch):
     mf.simulate(tumbling_box(), out=tmp_path, duration=0.03)
-    monkeypatch.setattr("mcpframe.simulation.header.version", lambda name: "9.9")
+    monkeypatch.setattr("mcpframe.simulation.recording.header.version", lambda name: "9.9")
     with pytest.warns(ResumeWarning, match=r"numpy .* is 9\.9 now"):
         mf.simulate(tumbling_box(), out=tmp_path, duration=0.06)
 

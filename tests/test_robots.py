@@ -14,8 +14,8 @@ import pytest
 
 from mcpframe.exceptions import FileFormatError, ModelError, ModelWarning
 from mcpframe.io.urdf import load_urdf
-from mcpframe.multibody.node import Node
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.multibody.state import State
 
 pin = pytest.importorskip("pinocchio")

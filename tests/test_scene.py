@@ -11,10 +11,10 @@ from mcpframe import systems
 from mcpframe.contact.detection.materials import Material
 from mcpframe.exceptions import ModelError, OptionError, PluginError
 from mcpframe.multibody import Hinge, Link, Model, project_loops
-from mcpframe.shapes import Geometry, Sphere
-from mcpframe.simulation.controllers import Constant, Function
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.settings import Output, Stepping
+from mcpframe.multibody.model.shapes import Geometry, Sphere
+from mcpframe.scene.controllers import Constant, Function
+from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Output, Stepping
 from mcpframe.spatial.transforms import Pose
 
 ROUNDING = 1e-12

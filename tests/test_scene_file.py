@@ -10,13 +10,13 @@ from scene_mistakes import MISTAKES, PENDULUM
 import mcpframe as mf
 from mcpframe import FileFormatError
 from mcpframe.multibody import closure_rows
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
-from mcpframe.simulation.controller_tables import KINDS
-from mcpframe.simulation.controllers import PD, ComputedTorque, Constant, Function, Push
-from mcpframe.simulation.model_tables import CLOSURES, PER_DOF
-from mcpframe.simulation.scene_file import KEYS, load_scene, parse_scene
-from mcpframe.simulation.settings import Output, Stepping
-from mcpframe.simulation.shape_tables import SHAPES
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.scene.controller_tables import KINDS
+from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Function, Push
+from mcpframe.scene.model_tables import CLOSURES, PER_DOF
+from mcpframe.scene.scene_file import KEYS, load_scene, parse_scene
+from mcpframe.scene.settings import Output, Stepping
+from mcpframe.scene.shape_tables import SHAPES
 
 ROUNDING = 1e-12
 

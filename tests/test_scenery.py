@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.simulation.camera import Camera
-from mcpframe.simulation.scenery import Region, ground, is_edge_on, is_near, nice_length, patch
+from mcpframe.view.camera import Camera
+from mcpframe.view.scenery import Region, ground, is_edge_on, is_near, nice_length, patch
 
 FLOOR = mf.Pose()
 WALL = mf.Pose.from_rpy((1.0, 0.0, 0.0), (0.0, -np.pi / 2.0, 0.0))  # x >= 1 is solid

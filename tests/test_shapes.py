@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mcpframe.exceptions import ModelError
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 

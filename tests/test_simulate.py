@@ -13,7 +13,7 @@ from rich.console import Console
 import mcpframe as mf
 from mcpframe.cli import main
 from mcpframe.commands.run_summary import summary
-from mcpframe.simulation.settings import Output
+from mcpframe.scene.settings import Output
 
 SCENES = sorted((Path(__file__).parents[1] / "examples" / "scenes").glob("*.toml"))
 STEPS = 30

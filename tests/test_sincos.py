@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from mcpframe.multibody.sincos_kernels import REDUCIBLE, sincos, sincos_of
+from mcpframe.multibody.kernels.sincos import REDUCIBLE, sincos, sincos_of
 
 LAST_PLACE = 2.0**-52
 """Distance of neighbouring numbers just above 1; numpy's own values are within half of it."""

@@ -5,9 +5,16 @@ import pytest
 from trees import KINDS, random_link, random_motion, random_tree
 
 from mcpframe.multibody import Hinge, Link, Model
-from mcpframe.multibody import records as rec
-from mcpframe.multibody.packing import CACHE_LINE, REACH, ROUNDING, aligned_copy, aligned_zeros, part_of
-from mcpframe.multibody.skeleton import Skeleton, turn_to
+from mcpframe.multibody.memory import records as rec
+from mcpframe.multibody.memory.packing import (
+    CACHE_LINE,
+    REACH,
+    ROUNDING,
+    aligned_copy,
+    aligned_zeros,
+    part_of,
+)
+from mcpframe.multibody.memory.skeleton import Skeleton, turn_to
 from mcpframe.spatial.transforms import Pose
 
 UNIT_ROUNDING = 4e-16

@@ -5,12 +5,12 @@ import pytest
 from runs import header, steps
 
 import mcpframe as mf
-from mcpframe.shapes import Box, Geometry, Plane, Sphere
-from mcpframe.simulation.camera import Camera
-from mcpframe.simulation.header import Header
-from mcpframe.simulation.stage import Stage
-from mcpframe.simulation.steps import StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
+from mcpframe.simulation.recording.header import Header
+from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view.camera import Camera
+from mcpframe.view.stage import Stage
 
 
 @pytest.fixture(scope="module")

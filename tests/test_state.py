@@ -9,7 +9,8 @@ from states import EXACT, assert_close, bar, mixed_model, moving, quantities
 from trees import random_link, random_motion, random_nodes
 
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody import Ball, Hinge, Link, Model, Node, entries
+from mcpframe.multibody import Ball, Hinge, Link, Model, Node
+from mcpframe.multibody.kernels import entries
 from mcpframe.spatial.transforms import Pose, phi
 
 # What it keeps, and for how long

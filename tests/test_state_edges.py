@@ -7,7 +7,7 @@ from trees import random_link, random_motion
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model, Node
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 from mcpframe.spatial.transforms import Pose
 
 FAR = 1e4

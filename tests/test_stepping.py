@@ -5,10 +5,10 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
-from mcpframe.shapes import Box, Geometry, Plane, Sphere
-from mcpframe.simulation.energy_audit import EnergyWarning
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.settings import Stepping
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
+from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Stepping
+from mcpframe.simulation.recording.energy_audit import EnergyWarning
 from mcpframe.simulation.simulate import simulate
 from mcpframe.simulation.stepping import Stepper
 

@@ -5,9 +5,9 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
-from mcpframe.shapes import Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
+from mcpframe.scene.scene_file import parse_scene
 from mcpframe.simulation.impact import resolve_impact
-from mcpframe.simulation.scene_file import parse_scene
 
 G = 9.81
 TOLERANCE = 1e-6

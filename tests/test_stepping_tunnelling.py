@@ -5,7 +5,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
-from mcpframe.shapes import Box, Capsule, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
 from mcpframe.simulation.engine import StepperEngine
 from mcpframe.simulation.stepping import Stepper
 from mcpframe.simulation.travel import Travel

@@ -5,7 +5,7 @@ import pytest
 from runs import assert_same_steps, header, steps
 
 from mcpframe import ProblemError, Status
-from mcpframe.simulation.steps import (
+from mcpframe.simulation.recording.steps import (
     MODES,
     NO_CONTACTS,
     NONE,

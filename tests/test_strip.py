@@ -10,14 +10,14 @@ from PIL import Image
 
 import mcpframe as mf
 from mcpframe import FileFormatError, ProblemError
-from mcpframe.simulation import strip
-from mcpframe.simulation.camera import Camera
-from mcpframe.simulation.figures import new_figure
-from mcpframe.simulation.header import Header
-from mcpframe.simulation.painting import DOTS, colours, legend_handles, paint, paint_all
-from mcpframe.simulation.stage import Stage
-from mcpframe.simulation.steps import StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.header import Header
+from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.view import strip
+from mcpframe.view.camera import Camera
+from mcpframe.view.figures import new_figure
+from mcpframe.view.painting import DOTS, colours, legend_handles, paint, paint_all
+from mcpframe.view.stage import Stage
 
 N = 41
 

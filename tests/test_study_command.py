@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mcpframe.cli import main
-from mcpframe.studies.export import to_table
-from mcpframe.studies.store import Store
+from mcpframe.studies.study.export import to_table
+from mcpframe.studies.study.store import Store
 
 STUDY = """
 name = "tiny"
@@ -112,6 +112,6 @@ def test_a_failed_row_is_in_the_summary_and_its_problem_beside_it(folder):
 
 
 def test_the_command_line_loads_no_kernels_before_a_study_is_run():
-    code = "import sys, mcpframe.cli; print('mcpframe.studies.runner' in sys.modules)"
+    code = "import sys, mcpframe.cli; print('mcpframe.studies.running.runner' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

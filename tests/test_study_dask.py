@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from mcpframe.exceptions import OptionError
-from mcpframe.studies.executors.dask_cluster import Dask
-from mcpframe.studies.runner import make_executor, run_study
-from mcpframe.studies.study_file import parse_study
-from mcpframe.studies.units import Made
+from mcpframe.studies.running.executors.dask_cluster import Dask
+from mcpframe.studies.running.runner import make_executor, run_study
+from mcpframe.studies.study.study_file import parse_study
+from mcpframe.studies.study.units import Made
 
 distributed = pytest.importorskip("distributed")
 
@@ -90,7 +90,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_rows_of_one_machine_bit_for_bit
 
 
 def test_an_address_where_nobody_answers_is_refused_in_words(monkeypatch):
-    monkeypatch.setattr("mcpframe.studies.executors.dask_cluster.CONNECT_LIMIT", 0.5)
+    monkeypatch.setattr("mcpframe.studies.running.executors.dask_cluster.CONNECT_LIMIT", 0.5)
     with pytest.raises(OptionError, match=r"tcp://127\.0\.0\.1:1.*no cluster answers"):
         Dask("tcp://127.0.0.1:1")
 

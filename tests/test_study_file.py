@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
+from mcpframe.config.toml_tables import changed
 from mcpframe.exceptions import McpframeError, OptionError
-from mcpframe.generators import contact_lcp, contact_system
 from mcpframe.io.fclib import save_fclib
-from mcpframe.simulation.toml_tables import changed
-from mcpframe.studies.reference import reference
-from mcpframe.studies.study_file import KINDS, load_study, parse_study
+from mcpframe.problem.generators import contact_lcp, contact_system
+from mcpframe.studies.study.reference import reference
+from mcpframe.studies.study.study_file import KINDS, load_study, parse_study
 
 GOOD = """name = "good"
 tol = 1e-8

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcpframe.studies.store import FILE_NAME, Store
+from mcpframe.studies.study.store import FILE_NAME, Store
 
 PLUGINS = Path(__file__).with_name("study_plugins.py")
 KILLS = 10

@@ -15,14 +15,14 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.exceptions import OptionError
-from mcpframe.studies.executors.local import Local
-from mcpframe.studies.guard import Guard
-from mcpframe.studies.row import CRASHED
-from mcpframe.studies.runner import run_study
-from mcpframe.studies.store import FILE_NAME, Store
-from mcpframe.studies.study_file import parse_study
-from mcpframe.studies.task import Context
-from mcpframe.studies.units import AS_GIVEN, Job, Made, Unit
+from mcpframe.studies.running.executors.local import Local
+from mcpframe.studies.running.guard import Guard
+from mcpframe.studies.running.runner import run_study
+from mcpframe.studies.running.task import Context
+from mcpframe.studies.study.row import CRASHED
+from mcpframe.studies.study.store import FILE_NAME, Store
+from mcpframe.studies.study.study_file import parse_study
+from mcpframe.studies.study.units import AS_GIVEN, Job, Made, Unit
 
 PLUGINS = Path(__file__).with_name("study_plugins.py")
 TIME_LIMIT = 0.5

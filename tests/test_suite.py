@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import mcpframe as mf
-from mcpframe.solve import certify
+from mcpframe.solving.solve import certify
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 import suite

@@ -7,7 +7,7 @@ from mcpframe import systems
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Node, closure_rows
-from mcpframe.shapes import Box, Capsule, Cylinder, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import bar_inertia, box_inertia, sphere_inertia
 from mcpframe.systems.contacts import extreme_points

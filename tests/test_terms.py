@@ -8,7 +8,7 @@ import mcpframe as mf
 from mcpframe import systems
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.closures import Gear
-from mcpframe.multibody.operators import DenseOperators
+from mcpframe.multibody.reference.operators import DenseOperators
 
 EXACT = 1e-11
 """Rounding in sums over a dozen links with entries below a hundred."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpframe.simulation.toml_lines import lines_of
+from mcpframe.config.toml_lines import lines_of
 
 ROOT = Path(__file__).parents[1]
 

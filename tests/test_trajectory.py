@@ -10,8 +10,8 @@ from runs import DT, assert_same_steps, header, one_step, steps, swing
 
 import mcpframe as mf
 from mcpframe import FileFormatError, ModelError, Node, ProblemError
-from mcpframe.simulation.steps import StepBlock
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
 
 N = 40
 DIFFERENCE = 1e-6

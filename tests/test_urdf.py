@@ -8,8 +8,8 @@ import pytest
 
 from mcpframe.exceptions import FileFormatError, ModelError, ModelWarning, PluginError
 from mcpframe.io.urdf import load_urdf
-from mcpframe.multibody.node import Node
-from mcpframe.shapes import Box, Cylinder, Mesh, Sphere
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.model.shapes import Box, Cylinder, Mesh, Sphere
 
 pytest.importorskip("yourdfpy")
 

@@ -13,12 +13,12 @@ from runs import header, steps
 pytest.importorskip("viser")
 
 from mcpframe import PluginError, ProblemError
-from mcpframe.simulation import viewer as viewers
-from mcpframe.simulation.steps import MODES, SLIDING, StepBlock
-from mcpframe.simulation.trajectory import Trajectory
-from mcpframe.simulation.viewer import Viewer, figures, legend
-from mcpframe.simulation.viewer_actors import mode_colours, rgb, upright
+from mcpframe.simulation.recording.steps import MODES, SLIDING, StepBlock
+from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.spatial.transforms import rotation_from_quaternion
+from mcpframe.view import viewer as viewers
+from mcpframe.view.viewer import Viewer, figures, legend
+from mcpframe.view.viewer_actors import mode_colours, rgb, upright
 
 PATIENCE = 60.0
 """Seconds that a slow machine may take to draw a page; an idle one takes about five."""

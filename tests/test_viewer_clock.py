@@ -2,7 +2,7 @@
 
 import pytest
 
-from mcpframe.simulation.viewer_clock import Clock
+from mcpframe.view.viewer_clock import Clock
 
 
 def clock(**parts):

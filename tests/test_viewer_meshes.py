@@ -7,8 +7,8 @@ pytest.importorskip("trimesh")
 
 import trimesh
 
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
-from mcpframe.simulation.viewer_meshes import disc_of, solids
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.view.viewer_meshes import disc_of, solids
 
 FACETS = 0.02
 """Volume that round shapes lose between their corners, relative: (2 pi / 24)^2 / 6 = 1.1 % across."""

@@ -15,7 +15,7 @@ pytest.importorskip("matplotlib")
 from PIL import Image
 
 from mcpframe.cli import main
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.trajectory import Trajectory
 
 N = 41
 PATIENCE = 60.0

@@ -11,10 +11,10 @@ from typing import Any
 import typer
 
 from mcpframe.cli import app
-from mcpframe.plugin import AbstractPlugin, Option, describe_options
-from mcpframe.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
-from mcpframe.simulation.settings import Output, Settings, Stepping
-from mcpframe.studies.reference import reference
+from mcpframe.scene.settings import Output, Settings, Stepping
+from mcpframe.solving.plugin import AbstractPlugin, Option, describe_options
+from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
+from mcpframe.studies.study.reference import reference
 
 LABEL = re.compile(
     r"^(Method|Order|Parts|Cycling|Derivatives|Warm start|Matrix class|Limits|References)[.:] ", re.MULTILINE

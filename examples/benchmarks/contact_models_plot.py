@@ -13,7 +13,7 @@ import numpy as np
 from contact_models_measure import Model
 from matplotlib.axes import Axes
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 LEAST_CREEP = 1e-18
 """m/s at which no creep at all is drawn."""

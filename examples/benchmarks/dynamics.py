@@ -41,8 +41,8 @@ from tables import judged
 from timing import Run, fastest, repeated
 
 import mcpframe as mf
-from mcpframe.multibody import entries
-from mcpframe.multibody.entries import NOTHING, SWEPT
+from mcpframe.multibody.kernels import entries
+from mcpframe.multibody.kernels.entries import NOTHING, SWEPT
 from mcpframe.multibody.state import State
 
 SIZES = (6, 30, 100, 300)

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 if TYPE_CHECKING:
     from dynamics import Figure

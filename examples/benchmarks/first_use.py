@@ -1,6 +1,6 @@
 """What the first use costs: compiling all kernels from an empty cache, and loading them from a warm one.
 
-    python examples/benchmarks/first_use.py [--quick] [--modules mcpframe.residual,...] [--loads 5]
+    python examples/benchmarks/first_use.py [--quick] [--modules mcpframe.problem.residual,...] [--loads 5]
 
 A fresh process imports every module of mcpframe, with the cache of Numba in a temporary folder of its own;
 then others do the same again. Per module: kernels, wall and CPU time of compiling or loading them, helpers
@@ -29,7 +29,7 @@ from study import opening, parser, write
 from tables import seconds_text
 
 CLOCK = Path(__file__).with_name("compile_clock.py")
-MULTIBODY = ("mcpframe.multibody.entries", "mcpframe.formulations.operational_kernels")
+MULTIBODY = ("mcpframe.multibody.kernels.entries", "mcpframe.formulations.operational_kernels")
 """Kernels of the dynamics and of `os`, which `--quick` keeps to."""
 
 

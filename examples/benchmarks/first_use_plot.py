@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from tables import seconds_text
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 if TYPE_CHECKING:
     from first_use import Module

@@ -38,7 +38,7 @@ from timing import Run, fastest, fit_power, repeated
 import mcpframe as mf
 from mcpframe import systems
 from mcpframe.formulations.operational_kernels import operational_space
-from mcpframe.multibody.entries import NOTHING
+from mcpframe.multibody.kernels.entries import NOTHING
 
 LINKS = (3, 10, 30, 100, 300)
 CONTACTS = (1, 2, 4, 8, 16, 32, 64)

@@ -12,7 +12,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 if TYPE_CHECKING:
     from formulations import Cell  # noqa: TID251 - the study beside this file

@@ -36,8 +36,8 @@ from timing import Power, Run, fastest, fit_power, repeated
 
 import mcpframe as mf
 from mcpframe import systems
-from mcpframe.multibody import entries
-from mcpframe.multibody.entries import NOTHING, SWEPT
+from mcpframe.multibody.kernels import entries
+from mcpframe.multibody.kernels.entries import NOTHING, SWEPT
 
 LINKS = (100, 300, 1000, 3000, 10_000)
 NODES = (4, 8, 16, 32, 64)

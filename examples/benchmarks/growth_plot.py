@@ -12,7 +12,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 if TYPE_CHECKING:
     from growth import Curve

@@ -15,8 +15,8 @@ import numba
 import mcpframe as mf
 from mcpframe.formulations import operational_space as os_formulation
 from mcpframe.formulations.operational_kernels import operational_space
-from mcpframe.multibody import entries
-from mcpframe.multibody.entries import NOTHING, SWEPT, free_dynamics, node_compliance
+from mcpframe.multibody.kernels import entries
+from mcpframe.multibody.kernels.entries import NOTHING, SWEPT, free_dynamics, node_compliance
 from mcpframe.multibody.state import State
 
 

@@ -15,7 +15,7 @@ from kernel import Kernel
 from peers import Answer, Drake, Own
 
 import mcpframe as mf
-from mcpframe.generators import contact_lcp, contact_system
+from mcpframe.problem.generators import contact_lcp, contact_system
 
 Contestant = Own | Kernel | Drake
 Problems = dict[str, mf.MixedLCP]

@@ -19,11 +19,11 @@ import mcpframe as mf
 from mcpframe import systems
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.materials import Material
-from mcpframe.multibody.joining import joined
+from mcpframe.multibody.model.joining import joined
+from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.engine import engine_of
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.settings import Stepping
-from mcpframe.simulation.trajectory import Trajectory
+from mcpframe.simulation.recording.trajectory import Trajectory
 
 WARM_UP = 5
 """Steps of a first run, which loads and compiles what the timed one needs."""
@@ -171,8 +171,8 @@ class ConeBlock:
 def cone_rates(step: mf.ContactStep) -> Array:
     """Return the hinge rates after a step with the exact cone.
 
-    M v = H r + f, u = H' v, with r and u as in `mcpframe.friction`; H' has the rows normal, tangent, tangent
-    of every contact.
+    M v = H r + f, u = H' v, with r and u as in `mcpframe.problem.friction`; H' has the rows normal, tangent,
+    tangent of every contact.
     """
     state = step.state
     H = step.contact_rows.jacobian(state).T

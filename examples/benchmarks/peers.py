@@ -39,7 +39,7 @@ Run = Callable[[], Answer]
 
 @dataclass(frozen=True)
 class Own:
-    """A solver of mcpframe, called through `mcpframe.solve`."""
+    """A solver of mcpframe, called through `mcpframe.solving.solve`."""
 
     name: str
     is_peer: bool = False

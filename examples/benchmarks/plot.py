@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from measure import Cell
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 
 def plot(cells: Sequence[Cell], path: Path) -> None:

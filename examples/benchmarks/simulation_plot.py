@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from simulation_cells import Cell, Growth
 
-from mcpframe.palette import style
+from mcpframe.view.palette import style
 
 LEAST_DEPTH = 1e-9
 """Metres at which an overlap of none is drawn."""

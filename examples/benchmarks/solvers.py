@@ -3,7 +3,7 @@
     python examples/benchmarks/solvers.py [--quick] [--sizes 24,48] [--solvers lemke,auto] [--families full]
 
 Prints, per family, success at 1e-8 and the median time of a cold solve by solver and size; warm solves of the
-same and of neighbouring problems; ratios to the peers; the overhead of `mcpframe.solve` over the kernel; the
+same and of neighbouring problems; ratios to the peers; the overhead of `mf.solve` over the kernel; the
 throughput of `solve_many`. `lemke kernel` is the compiled code behind `lemke`, called without the
 interpreter, as a peer's own time is without its bindings. Writes all figures to out/bench/solvers.json and a
 plot to out/bench/solvers.png.
@@ -35,7 +35,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
-from mcpframe.generators import FAMILIES, contact_lcp
+from mcpframe.problem.generators import FAMILIES, contact_lcp
 from mcpframe.solvers import lemke, lemke_attempts
 
 SIZES = (24, 48, 96, 192, 384)
@@ -120,7 +120,7 @@ def report(console: Console, cells: Cells, built: dict[str, list[float]]) -> Non
 
 
 def overhead(console: Console, runs: int = 2000) -> dict[str, float]:
-    """Return and print what `mcpframe.solve` adds to the call of Lemke's kernel at size 24."""
+    """Return and print what `mcpframe.solving.solve` adds to the call of Lemke's kernel at size 24."""
     problem = contact_lcp(24 // ROWS_PER_CONTACT)
     kernel = lemke_attempts.solve_dense
     with patch.object(lemke, "solve_dense", side_effect=kernel) as spy:
@@ -136,7 +136,7 @@ def overhead(console: Console, runs: int = 2000) -> dict[str, float]:
         outside.append(perf_counter() - middle)
     found = {"kernel": median(inside), "solve": median(outside), "added": median(outside) - median(inside)}
     text = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in found.items())
-    console.print(f"mcpframe.solve over the kernel call, lemke, n = 24, medians of {runs}: {text}")
+    console.print(f"mcpframe.solving.solve over the kernel call, lemke, n = 24, medians of {runs}: {text}")
     return found
 
 

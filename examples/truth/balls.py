@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.shapes import Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from truth.answers import ROUNDING, SOLVERS, Answer, Answers, Way, certified, simulated, system, ways, zero
 from truth.bodies import G, along_x, ball, row_of_balls
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.simulation.controllers import Push
+from mcpframe.scene.controllers import Push
 from truth.answers import ROUNDING, SOLVERS, Answer, Answers, Way, certified, simulated, system, ways, zero
 from truth.bodies import G, block
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.shapes import Box, Capsule, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
 
 G = 9.81
 FLOOR = Geometry(Plane(), name="floor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.shapes import Box, Geometry, Sphere
+from mcpframe.multibody.model.shapes import Box, Geometry, Sphere
 from truth.answers import ROUNDING, Answer, Answers, Way, simulated, system, zero
 
 END = 0.2

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
 import mcpframe as mf
-from mcpframe.shapes import Geometry, Plane
+from mcpframe.multibody.model.shapes import Geometry, Plane
 from truth.answers import Answer, Answers, Way, certified, simulated, system, ways, zero
 from truth.bodies import FLOOR, G, rod
 

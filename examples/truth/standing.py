@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import mcpframe as mf
-from mcpframe.shapes import Box, Geometry
+from mcpframe.multibody.model.shapes import Box, Geometry
 from truth.answers import Answer, Answers, Way, certified, simulated, system, ways, zero
 from truth.bodies import FLOOR, G, block
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import FORCE_1, FORCE_2, FORCE_N, LawRows
-from mcpframe.plugin import AbstractContactLaw
+from mcpframe.solving.plugin import AbstractContactLaw
 
 
 @final

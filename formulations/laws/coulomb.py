@@ -7,7 +7,7 @@ from typing import final
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows, friction_rows
 from mcpframe.formulations.laws.tangents import sliding_forces
-from mcpframe.plugin import AbstractContactLaw, FrictionDirections
+from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
 @final

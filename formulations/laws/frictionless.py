@@ -6,7 +6,7 @@ from typing import final
 
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows, friction_rows
-from mcpframe.plugin import AbstractContactLaw
+from mcpframe.solving.plugin import AbstractContactLaw
 
 
 @final

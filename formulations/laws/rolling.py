@@ -9,7 +9,7 @@ from pydantic import Field
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows, friction_rows
 from mcpframe.formulations.laws.tangents import rolling_moments, sliding_forces
-from mcpframe.plugin import AbstractContactLaw, FrictionDirections
+from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
 @final

@@ -10,7 +10,7 @@ from pydantic import Field
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import MOMENT_N, LawRows, friction_rows
 from mcpframe.formulations.laws.tangents import sliding_forces
-from mcpframe.plugin import AbstractContactLaw, FrictionDirections
+from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
 @final

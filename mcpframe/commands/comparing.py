@@ -19,8 +19,8 @@ from mcpframe.commands.terminal import console, read_pairs
 from mcpframe.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from mcpframe.simulation.comparison import Comparison  # kernels are loaded when a scene is run
-    from mcpframe.simulation.scene import Scene
+    from mcpframe.scene.scene import Scene
+    from mcpframe.view.comparison import Comparison  # kernels are loaded when a scene is run
 
 COMPARE_EPILOG = """
 Examples:
@@ -66,7 +66,7 @@ def compare(
     overwrite: Overwrite = False,
 ) -> None:
     """Run a scene with several formulations, solvers and steps, and compare the motions of the last link."""
-    from mcpframe.simulation.comparison import compare_runs
+    from mcpframe.view.comparison import compare_runs
 
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out}: is a file; give a folder")
@@ -87,7 +87,7 @@ def compare(
 
 def _scene(path: Path, links: int | None) -> Scene:
     """Return the scene of a file, with another number of links in its text, if one is asked for."""
-    from mcpframe.simulation.scene_file import load_scene, parse_scene
+    from mcpframe.scene.scene_file import load_scene, parse_scene
 
     if links is None:
         return load_scene(path)
@@ -138,6 +138,6 @@ def _draw(compared: Comparison, path: Path) -> None:
     if importlib.util.find_spec("matplotlib") is None:
         console().print("plots need matplotlib: pip install 'mcpframe\\[report]'")
         return
-    from mcpframe.simulation.comparison_plots import save_comparison
+    from mcpframe.view.comparison_plots import save_comparison
 
     console().print(f"written to {save_comparison(compared, path).parent}")

@@ -18,7 +18,7 @@ from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.exceptions import OptionError, nearest
 
 if TYPE_CHECKING:
-    from mcpframe.studies.corpus_export import Exported
+    from mcpframe.studies.corpora.export import Exported
 
 corpus_app = typer.Typer(
     help="Make, look at and export corpora: many problems in one HDF5 file.",
@@ -53,7 +53,7 @@ class Size(StrEnum):
 @corpus_app.command("list")
 def list_recipes() -> None:
     """Show the built-in recipes."""
-    from mcpframe.studies.recipes import ALL, RECIPES, takes_of
+    from mcpframe.studies.corpora.recipes import ALL, RECIPES, takes_of
 
     table = Table("recipe", "problems: quick", "full", "what", box=None, pad_edge=False)
     for name, recipe in RECIPES.items():
@@ -72,7 +72,7 @@ def make_recipe(
     size: Annotated[Size, typer.Option(help="About twenty problems of a kind, or hundreds.")] = Size.quick,
 ) -> None:
     """Make the problems of a built-in recipe."""
-    from mcpframe.studies.recipes import make_corpus
+    from mcpframe.studies.corpora.recipes import make_corpus
 
     check_out_file(out)
     with make_corpus(name, out, size=size.value, progress=sys.stderr.isatty()) as corpus:
@@ -93,8 +93,8 @@ def harvest_scene(
     ] = None,
 ) -> None:
     """Run a scene and append its problems, with provenance and labels, to a corpus."""
-    from mcpframe.simulation.scene_file import load_scene
-    from mcpframe.studies.harvesting import harvest
+    from mcpframe.scene.scene_file import load_scene
+    from mcpframe.studies.corpora.harvesting import harvest
 
     check_out_file(out)
     loaded = load_scene(scene).with_stepping(**read_pairs("--set", settings))
@@ -123,7 +123,7 @@ def export(
     npz: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for .npz files.")] = None,
 ) -> None:
     """Write every problem of a corpus to a file of its own."""
-    from mcpframe.studies.corpus_export import export_fclib, export_npz
+    from mcpframe.studies.corpora.export import export_fclib, export_npz
 
     if fclib is None and npz is None:
         raise OptionError("give --fclib DIR, --npz DIR, or both")

@@ -16,7 +16,7 @@ import mcpframe as mf
 from mcpframe.commands.system import Start, make_model, start_state
 from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.exceptions import ModelError, OptionError
-from mcpframe.plugin import AbstractContactLaw, AbstractFormulation
+from mcpframe.solving.plugin import AbstractContactLaw, AbstractFormulation
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made

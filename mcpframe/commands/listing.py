@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from mcpframe.commands.terminal import console
-from mcpframe.config import FAMILIES
+from mcpframe.config.plugins import FAMILIES
 from mcpframe.exceptions import PluginError, nearest
-from mcpframe.plugin import AbstractPlugin, Option, describe_options
-from mcpframe.registry import Registry
+from mcpframe.solving.plugin import AbstractPlugin, Option, describe_options
+from mcpframe.solving.registry import Registry
 
 LIST_EPILOG = "Examples: **mcpframe list lemke**, **mcpframe list coulomb**"
 

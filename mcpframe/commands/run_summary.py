@@ -9,7 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from mcpframe.simulation.trajectory import Trajectory  # its kernels are loaded when a scene is run
+    from mcpframe.simulation.recording.trajectory import (
+        Trajectory,  # its kernels are loaded when a scene is run
+    )
 
 PARTS = ("build", "solve", "recover")
 FIRST_STEPS = 2

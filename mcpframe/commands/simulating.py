@@ -15,7 +15,9 @@ from mcpframe.commands.run_summary import summary
 from mcpframe.commands.terminal import console, read_pairs
 
 if TYPE_CHECKING:
-    from mcpframe.simulation.trajectory import Trajectory  # its kernels are loaded when a scene is run
+    from mcpframe.simulation.recording.trajectory import (
+        Trajectory,  # its kernels are loaded when a scene is run
+    )
 
 SIMULATE_EPILOG = """
 Examples:
@@ -68,7 +70,7 @@ def simulate(
     Exit status: 0 when every step is certified, 1 when one is not or the run stopped at it, 2 on misuse, 130
     when interrupted.
     """
-    from mcpframe.simulation.scene_file import load_scene
+    from mcpframe.scene.scene_file import load_scene
     from mcpframe.simulation.simulate import RunStoppedError
     from mcpframe.simulation.simulate import simulate as run
 
@@ -100,7 +102,7 @@ def _tell_files(trajectory: Trajectory, folder: Path, harvest: bool, plots: bool
     """Draw plots, and say what is in the folder and what to do with it."""
     written = ["trajectory.h5"] + ["problems.h5"] * harvest
     if plots and importlib.util.find_spec("matplotlib") is not None:
-        from mcpframe.simulation.plots import save_plots
+        from mcpframe.view.plots import save_plots
 
         written += [path.name for path in save_plots(trajectory, folder)]
     out = console()

@@ -15,14 +15,14 @@ from rich.text import Text
 
 import mcpframe as mf
 from mcpframe.commands.terminal import check_out_file, console, read_pairs
-from mcpframe.config import load_solver
+from mcpframe.config.plugins import load_solver
 from mcpframe.exceptions import FileFormatError, OptionError
-from mcpframe.friction import FrictionProblem
 from mcpframe.io.detect import open_records
 from mcpframe.io.npz import read_fields, save_solution
 from mcpframe.io.records import Record
-from mcpframe.plugin import AbstractSolver
-from mcpframe.solution import Solution
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.solving.plugin import AbstractSolver
+from mcpframe.solving.solution import Solution
 
 SOLVE_EPILOG = """
 Examples:

@@ -17,7 +17,7 @@ from mcpframe.commands.terminal import check_out_file, console
 from mcpframe.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from mcpframe.studies.row import Row  # studies bring kernels, which are loaded when one is run
+    from mcpframe.studies.study.row import Row  # studies bring kernels, which are loaded when one is run
 
 RUN_EPILOG = """
 Examples:
@@ -89,7 +89,7 @@ def run(
     report: Report = True,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
-    from mcpframe.studies.runner import run_study
+    from mcpframe.studies.running.runner import run_study
 
     try:
         results = run_study(
@@ -112,8 +112,8 @@ def run(
 @study_app.command("check", epilog=CHECK_EPILOG)
 def check(file: StudyFile) -> None:
     """Check a study file and tell how much work it is; nothing is kept."""
-    from mcpframe.studies.estimate import estimate
-    from mcpframe.studies.study_file import load_study
+    from mcpframe.studies.running.estimate import estimate
+    from mcpframe.studies.study.study_file import load_study
 
     study = load_study(file)
     shares = estimate(study)
@@ -138,8 +138,8 @@ def report(folder: Folder) -> None:
 @study_app.command("export", epilog=EXPORT_EPILOG)
 def export(folder: Folder, csv: CsvFile = None, parquet: ParquetFile = None) -> None:
     """Write the rows of a study as a table for other programs."""
-    from mcpframe.studies.export import to_csv, to_parquet
-    from mcpframe.studies.store import Store
+    from mcpframe.studies.study.export import to_csv, to_parquet
+    from mcpframe.studies.study.store import Store
 
     if csv is None and parquet is None:
         raise OptionError("say where: --csv FILE, --parquet FILE, or both")
@@ -155,7 +155,7 @@ def export(folder: Folder, csv: CsvFile = None, parquet: ParquetFile = None) -> 
 
 def _report(folder: Path) -> None:
     from mcpframe.studies.report import write_report
-    from mcpframe.studies.store import Store
+    from mcpframe.studies.study.store import Store
 
     with Store.read(folder) as store:
         rows, header = store.rows(), store.header

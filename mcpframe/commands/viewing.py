@@ -12,8 +12,8 @@ from mcpframe.commands.terminal import console
 from mcpframe.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from mcpframe.simulation.camera import Camera
-    from mcpframe.simulation.trajectory import Trajectory
+    from mcpframe.simulation.recording.trajectory import Trajectory
+    from mcpframe.view.camera import Camera
 
 VIEW_EPILOG = """
 Examples:
@@ -62,8 +62,8 @@ def view(
     browser: Open = True,
 ) -> None:
     """Play a run in the browser, or draw it."""
-    from mcpframe.simulation.strip import save_gif, save_overlay, save_strip
-    from mcpframe.simulation.trajectory import Trajectory
+    from mcpframe.simulation.recording.trajectory import Trajectory
+    from mcpframe.view.strip import save_gif, save_overlay, save_strip
 
     seen = None if camera is None else _camera(camera)
     run = _part(Trajectory.load(place), start, stop)
@@ -78,7 +78,7 @@ def view(
 
 
 def _serve(run: Trajectory, port: int, host: str, camera: Camera | None, speed: float, browser: bool) -> None:
-    from mcpframe.simulation.viewer import Viewer
+    from mcpframe.view.viewer import Viewer
 
     with Viewer(run, port, host, camera, speed) as viewer:
         print(f"{run!r}: {viewer.address} (Ctrl-C ends)", flush=True)
@@ -88,7 +88,7 @@ def _serve(run: Trajectory, port: int, host: str, camera: Camera | None, speed: 
 
 
 def _camera(text: str) -> Camera:
-    from mcpframe.simulation.camera import Camera
+    from mcpframe.view.camera import Camera
 
     if text in VIEWS:
         return Camera(*VIEWS[text])
@@ -102,7 +102,7 @@ def _camera(text: str) -> Camera:
 
 def _part(run: Trajectory, start: float | None, stop: float | None) -> Trajectory:
     """Return the steps of a run between two times, the one before included."""
-    from mcpframe.simulation.trajectory import Trajectory
+    from mcpframe.simulation.recording.trajectory import Trajectory
 
     if (start is None and stop is None) or not len(run):
         return run

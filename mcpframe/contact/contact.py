@@ -16,9 +16,9 @@ from mcpframe.arrays import Array, frozen
 from mcpframe.contact.frames import contact_frame, three_numbers
 from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law, law_rows
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.link import WORLD
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.tree import Tree
+from mcpframe.multibody.model.link import WORLD
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.tree import Tree
 
 Parameters: TypeAlias = tuple[tuple[str, Any], ...]
 

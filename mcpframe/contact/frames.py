@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mcpframe.exceptions import ModelError
-from mcpframe.friction import friction_directions
-from mcpframe.multibody.validation import NO_DIRECTION, direction, values
+from mcpframe.multibody.model.validation import NO_DIRECTION, direction, values
+from mcpframe.problem.friction import friction_directions
 
 __all__ = ["FRICTION_DIRECTIONS", "contact_frame", "cross", "friction_directions", "three_numbers", "unit"]
 

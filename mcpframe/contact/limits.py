@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array, frozen
+from mcpframe.multibody.model.tree import Tree
 from mcpframe.multibody.rows import Rows, hinge_rate_rows
-from mcpframe.multibody.tree import Tree
 
 if TYPE_CHECKING:
     from mcpframe.contact.step import ContactStep

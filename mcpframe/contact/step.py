@@ -22,9 +22,9 @@ from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, ChosenLimits, limit_rows, limits_in_reach
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.node import Node
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.model.validation import values
 from mcpframe.multibody.rows import Rows
-from mcpframe.multibody.validation import values
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made

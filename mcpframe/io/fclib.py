@@ -27,8 +27,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mcpframe.exceptions import FileFormatError, ProblemError
-from mcpframe.friction import FrictionProblem
 from mcpframe.io.npz import PathLike, replacing
+from mcpframe.problem.friction import FrictionProblem
 
 Array = NDArray[np.float64]
 Vectors = Mapping[str, Array]

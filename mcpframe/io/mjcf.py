@@ -21,12 +21,12 @@ from mcpframe.exceptions import FileFormatError, ModelError
 from mcpframe.io.mjcf_left_out import constant, disabled, note_left_out
 from mcpframe.io.robot_files import LeftOut, import_reader, read_bytes
 from mcpframe.multibody.closures import Ball, Closure, Gear, Weld
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import Link
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.node import Node
-from mcpframe.multibody.validation import values
-from mcpframe.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Shape, Sphere
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import Link
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Shape, Sphere
+from mcpframe.multibody.model.validation import values
 from mcpframe.spatial.transforms import Pose, rotation_from_axis_angle, rotation_from_quaternion
 
 XYZW = [1, 2, 3, 0]

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.records import Record, decode, encode, make_record
-from mcpframe.solution import Solution
+from mcpframe.solving.solution import Solution
 
 PathLike = str | os.PathLike[str]
 UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, NotImplementedError)

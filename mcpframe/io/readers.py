@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.urdf import load_urdf
-from mcpframe.multibody.model import Model
+from mcpframe.multibody.model.model import Model
 
 READERS: dict[str, Callable[..., Model]] = {".urdf": load_urdf, ".xml": load_mjcf, ".mjcf": load_mjcf}
 """Who reads a robot file, by the end of its name."""

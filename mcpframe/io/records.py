@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import index_array, real_array
 from mcpframe.exceptions import FileFormatError, ProblemError
-from mcpframe.friction import FrictionProblem
-from mcpframe.layout import ContactBlocks, Layout
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.layout import ContactBlocks, Layout
+from mcpframe.problem.problems import MixedLCP
 
 Arrays = dict[str, NDArray[Any]]
 Texts = dict[str, str]

@@ -12,11 +12,11 @@ from mcpframe.exceptions import FileFormatError, ModelError
 from mcpframe.io.robot_files import LeftOut, import_reader
 from mcpframe.io.urdf_xml import read_robot
 from mcpframe.multibody.closures import Gear
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import WORLD, Link
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.validation import why_not_physical
-from mcpframe.shapes import Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import WORLD, Link
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Box, Cylinder, Geometry, Mesh, Shape, Sphere
+from mcpframe.multibody.model.validation import why_not_physical
 from mcpframe.spatial.transforms import Pose
 
 HINGES = {"revolute": "pin", "continuous": "pin", "prismatic": "prismatic", "planar": "planar"}

@@ -20,15 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.hinge import plane_directions
-from mcpframe.multibody.node import Node
+from mcpframe.multibody.model.hinge import plane_directions
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.model.validation import direction, values
 from mcpframe.multibody.relative_motion import RelativeMotion
 from mcpframe.multibody.rows import Rows, hinge_rate_rows
-from mcpframe.multibody.validation import direction, values
 from mcpframe.spatial.transforms import rotation_vector_from_rotation
 
 if TYPE_CHECKING:
-    from mcpframe.multibody.model import Model
+    from mcpframe.multibody.model.model import Model
     from mcpframe.multibody.state import State
 
 Motion = Callable[[float], tuple[ArrayLike, ArrayLike]]
@@ -137,7 +137,7 @@ class Pin(_BetweenNodes):
     """Node A sits on node B up to a turn about an axis: 5 rows, [rotation about x, y; position] of B.
 
     The axis has the same components in both nodes' frames; x, y are perpendicular to it, by the rule of
-    `mcpframe.multibody.hinge.plane_directions`. The first two errors are the components of the smallest
+    `mcpframe.multibody.model.hinge.plane_directions`. The first two errors are the components of the smallest
     rotation vector that brings B's axis onto A's.
     """
 

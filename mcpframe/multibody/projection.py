@@ -16,7 +16,7 @@ from mcpframe.exceptions import ModelError
 from mcpframe.multibody.closures import closure_rows
 
 if TYPE_CHECKING:
-    from mcpframe.multibody.model import Model
+    from mcpframe.multibody.model.model import Model
     from mcpframe.multibody.state import State
 
 LOOP_TOLERANCE = 1e-12

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcpframe.arrays import Array
-from mcpframe.multibody.node import Node
+from mcpframe.multibody.model.node import Node
 from mcpframe.multibody.rows import Rows
 
 if TYPE_CHECKING:

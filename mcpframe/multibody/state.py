@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody import entries, records, row_records
-from mcpframe.multibody.articulated_kernels import NOT_FINITE
-from mcpframe.multibody.entries import NOTHING, PLACED, SWEPT
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.node import Node
-from mcpframe.multibody.packing import aligned_copy, part_of
-from mcpframe.multibody.row_packing import node_space
-from mcpframe.multibody.validation import values
+from mcpframe.multibody.kernels import entries
+from mcpframe.multibody.kernels.articulated import NOT_FINITE
+from mcpframe.multibody.kernels.entries import NOTHING, PLACED, SWEPT
+from mcpframe.multibody.memory import records, row_records
+from mcpframe.multibody.memory.packing import aligned_copy, part_of
+from mcpframe.multibody.memory.row_packing import node_space
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.node import Node
+from mcpframe.multibody.model.validation import values
 from mcpframe.spatial.transforms import Pose
 
 Quantity = TypeVar("Quantity")

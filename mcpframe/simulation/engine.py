@@ -13,10 +13,10 @@ from typing import Any, Protocol
 from mcpframe.arrays import Array
 from mcpframe.exceptions import NotSolvedError
 from mcpframe.multibody.state import State
-from mcpframe.simulation.scene import Scene
+from mcpframe.scene.scene import Scene
+from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.step_rows import StepRows
 from mcpframe.simulation.stepping import Observer, Stepper
-from mcpframe.simulation.steps import StepBlock
 
 
 class Engine(Protocol):

@@ -33,12 +33,12 @@ from mcpframe.contact.limits import ChosenLimits, closed_limits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.multibody.state import State
-from mcpframe.plugin import AbstractFormulation
-from mcpframe.problem import MixedLCP
-from mcpframe.simulation.observation import Kind
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.simulation.recording.observation import Kind
 from mcpframe.simulation.response import approach_speeds, limit_speeds, response
 from mcpframe.simulation.rules import HALVINGS, ROUNDING
-from mcpframe.solution import Solution
+from mcpframe.solving.plugin import AbstractFormulation
+from mcpframe.solving.solution import Solution
 
 Restitution: TypeAlias = Literal["poisson", "newton"]
 Solve: TypeAlias = Callable[[MixedLCP], Solution]

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.steps import StepBlock
+from mcpframe.scene.scene import Scene
+from mcpframe.simulation.recording.steps import StepBlock
 
 Show = Callable[[StepBlock], None]
 

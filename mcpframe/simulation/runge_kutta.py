@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.step import ContactStep
 from mcpframe.multibody.closures import closure_rows
-from mcpframe.multibody.coordinates import Coordinates
+from mcpframe.multibody.model.coordinates import Coordinates
 from mcpframe.multibody.state import State
 from mcpframe.simulation.drift import nearest_motion
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from mcpframe.exceptions import NotSolvedError, OptionError
 from mcpframe.io.npz import save_problem
-from mcpframe.simulation.energy_audit import warn_of_gains
+from mcpframe.scene.scene import Scene
 from mcpframe.simulation.engine import StoppedError, engine_of
-from mcpframe.simulation.harvest import PROBLEMS, Harvest
 from mcpframe.simulation.progress import Show, progress_bar
-from mcpframe.simulation.recorder import Recorder
-from mcpframe.simulation.resume import (
+from mcpframe.simulation.recording.energy_audit import warn_of_gains
+from mcpframe.simulation.recording.harvest import PROBLEMS, Harvest
+from mcpframe.simulation.recording.recorder import Recorder
+from mcpframe.simulation.recording.resume import (
     FAILED_PROBLEM,
     N_PROBLEMS,
     STEP,
@@ -28,11 +29,10 @@ from mcpframe.simulation.resume import (
     open_recorder,
     step_count,
 )
-from mcpframe.simulation.scene import Scene
+from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.recording.trajectory import FILE_NAME, Trajectory
+from mcpframe.simulation.recording.trajectory_file import Checkpoint
 from mcpframe.simulation.step_rows import start_of
-from mcpframe.simulation.steps import StepBlock
-from mcpframe.simulation.trajectory import FILE_NAME, Trajectory
-from mcpframe.simulation.trajectory_file import Checkpoint
 
 PathLike = str | os.PathLike[str]
 
@@ -155,7 +155,7 @@ class _Run:
             count = max(1, min(int(count * min(BLOCK_SECONDS / seconds, 4.0)), BLOCK_STEPS))
 
     def _keep(self, block: StepBlock, count: int, seconds: float) -> None:
-        """Record the steps of a block: the problems first, see `mcpframe.simulation.harvest`."""
+        """Record the steps of a block: the problems first, see `mcpframe.simulation.recording.harvest`."""
         self.done += count
         self.harvest.store(self.done)
         block = replace(block, step_seconds=np.full(len(block), seconds / max(count, 1)))

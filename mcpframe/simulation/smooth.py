@@ -16,17 +16,17 @@ from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import NotSolvedError
 from mcpframe.multibody.state import State
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.drift import closed_rates, closed_theta
-from mcpframe.simulation.observation import Observation
+from mcpframe.simulation.recording.observation import Observation
 from mcpframe.simulation.response import response
 from mcpframe.simulation.runge_kutta import runge_kutta
-from mcpframe.simulation.scene import Scene
-from mcpframe.simulation.settings import Stepping
 from mcpframe.simulation.step_record import Figures, Touching, Trial
 from mcpframe.simulation.warm_start import COLD, Names, Start, WarmStart
-from mcpframe.solution import Solution, Status
-from mcpframe.solve import solve
+from mcpframe.solving.solution import Solution, Status
+from mcpframe.solving.solve import solve
 
 Indices = NDArray[np.int64]
 

@@ -16,8 +16,8 @@ from mcpframe.contact.limits import NO_LIMITS, ChosenLimits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.multibody.state import State
 from mcpframe.simulation.impact import Impact
-from mcpframe.simulation.observation import Observation
-from mcpframe.solution import Solution
+from mcpframe.simulation.recording.observation import Observation
+from mcpframe.solving.solution import Solution
 
 Indices = NDArray[np.int64]
 
@@ -86,7 +86,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """One contact as it is told of a step; see `mcpframe.simulation.steps.ContactTable`."""
+    """One contact as it is told of a step; see `mcpframe.simulation.recording.steps.ContactTable`."""
 
     body_a: int
     body_b: int

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mcpframe.multibody.state import State
+from mcpframe.simulation.recording.steps import MODES, NONE, STATUSES, ContactTable, ImpactTable, StepBlock
 from mcpframe.simulation.step_record import Step
-from mcpframe.simulation.steps import MODES, NONE, STATUSES, ContactTable, ImpactTable, StepBlock
 
 ASKED, AUTO = 0, 1
 """Codes of the column ``solver``: the scene's own, or ``auto``, which takes over where that one fails."""

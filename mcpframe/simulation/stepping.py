@@ -30,17 +30,17 @@ from mcpframe.contact.contact import GAP
 from mcpframe.contact.limits import closed_limits, limit_gaps
 from mcpframe.contact.step import ContactStep
 from mcpframe.multibody.state import State
-from mcpframe.problem import MixedLCP
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.scene.scene import Scene
 from mcpframe.simulation.impact import Impact, resolve_impact
-from mcpframe.simulation.observation import Kind, Observation, Observer
+from mcpframe.simulation.recording.observation import Kind, Observation, Observer
 from mcpframe.simulation.response import approach_speeds, limit_speeds
 from mcpframe.simulation.rules import CORRECTIONS, SECTIONS, SHORTEST, SINKING
-from mcpframe.simulation.scene import Scene
 from mcpframe.simulation.smooth import SmoothMotion
 from mcpframe.simulation.step_record import Figures, Step, StepRecord, Touching, Trial, limit_key
 from mcpframe.simulation.travel import Travel
 from mcpframe.simulation.warm_start import WarmStart
-from mcpframe.solution import Solution
+from mcpframe.solving.solution import Solution
 
 __all__ = ["Observation", "Observer", "Step", "Stepper"]
 

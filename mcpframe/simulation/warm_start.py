@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.step import ContactStep
-from mcpframe.layout import Layout
-from mcpframe.solution import AT_LOWER, BASIC, Solution
+from mcpframe.problem.layout import Layout
+from mcpframe.solving.solution import AT_LOWER, BASIC, Solution
 
 Indices = NDArray[np.int64]
 

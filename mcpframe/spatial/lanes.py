@@ -4,7 +4,7 @@ In compiled code `a + b`, `a - b`, `a * b`, `s * a` and `-a` act on all lanes at
 reads like the algebra it stands for. Arrays are flat; `load` and `store` move four consecutive entries,
 `get` and `put` one, all without bounds checks and without negative indices.
 
-None of these functions runs outside compiled code; `mcpframe.multibody.operators` does the same
+None of these functions runs outside compiled code; `mcpframe.multibody.reference.operators` does the same
 mathematics in plain numpy.
 """
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mcpframe.exceptions import ModelError, nearest
-from mcpframe.multibody.model import Model
+from mcpframe.multibody.model.model import Model
 from mcpframe.systems.chains import branched_tree, pendulum
 from mcpframe.systems.contacts import contacts_of
 from mcpframe.systems.humanoid import humanoid

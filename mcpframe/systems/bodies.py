@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import Link
-from mcpframe.shapes import Capsule, Geometry, Plane
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import Link
+from mcpframe.multibody.model.shapes import Capsule, Geometry, Plane
 from mcpframe.spatial.transforms import Pose
 
 FLOOR = Geometry(Plane(), name="floor")

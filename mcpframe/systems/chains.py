@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import WORLD
-from mcpframe.multibody.model import Model
-from mcpframe.shapes import Geometry, Plane, Sphere
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import WORLD
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import FLOOR, at_end, bar, count, sphere_inertia
 

@@ -11,8 +11,8 @@ import numpy as np
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.link import WORLD
-from mcpframe.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from mcpframe.multibody.model.link import WORLD
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import count
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import WORLD, Link
-from mcpframe.multibody.model import Model
-from mcpframe.shapes import Box, Capsule, Geometry
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import WORLD, Link
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import FLOOR, at_end, bar_inertia, box_inertia
 

@@ -11,10 +11,10 @@ import numpy as np
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.closures import Pin
-from mcpframe.multibody.hinge import Hinge
-from mcpframe.multibody.link import WORLD, Link
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.node import Node
+from mcpframe.multibody.model.hinge import Hinge
+from mcpframe.multibody.model.link import WORLD, Link
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.node import Node
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import FLOOR, at_end, bar, count
 

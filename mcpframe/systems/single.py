@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from mcpframe.arrays import Array
-from mcpframe.multibody.link import Link
-from mcpframe.multibody.model import Model
-from mcpframe.shapes import Box, Capsule, Geometry, Shape, Sphere
+from mcpframe.multibody.model.link import Link
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import FLOOR, bar_inertia, box_inertia, sphere_inertia
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.model import Model
+from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.projection import project_loops, project_rates
 
 if TYPE_CHECKING:

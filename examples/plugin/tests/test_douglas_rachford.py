@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.generators import contact_lcp, random_lcp
+from mcpframe.problem.generators import contact_lcp, random_lcp
 from mcpframe.systems.states import random_state
 
 NAME = "douglas_rachford"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpframe.studies.runner import run_study
-from mcpframe.studies.study_file import parse_study
+from mcpframe.studies.running.runner import run_study
+from mcpframe.studies.study.study_file import parse_study
 
 FOLDER = Path(__file__).parents[1]
 SHORTER = {"every = 20": "every = 20\nlimit = 2", "states = 10": "states = 1", "seeds = 5": "seeds = 1"}

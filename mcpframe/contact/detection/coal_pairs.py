@@ -26,7 +26,7 @@ from mcpframe.contact.detection.terrain import Terrain
 from mcpframe.contact.detection.terrain_pairs import TerrainPairs, Touch
 from mcpframe.contact.frames import contact_frame
 from mcpframe.exceptions import PluginError
-from mcpframe.shapes import HeightField
+from mcpframe.multibody.model.shapes import HeightField
 
 Indices = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.coal_pairs import CoalPairs
-from mcpframe.contact.detection.detect_kernels import detect_contacts
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.detection.materials import (
     Material,
     Names,
@@ -27,8 +27,8 @@ from mcpframe.contact.detection.packing import kinds, pack, with_room
 from mcpframe.contact.detection.solids import Solid, solid_of
 from mcpframe.contact.detection.terrain import Terrain
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.model import Model
-from mcpframe.shapes import HeightField, Mesh, Plane
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import HeightField, Mesh, Plane
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State

@@ -27,9 +27,9 @@ from mcpframe.contact.detection.records import ASKED, NEVER
 from mcpframe.contact.law import ContactLaw, LawLike, find_law
 from mcpframe.exceptions import ModelError, nearest
 from mcpframe.multibody.closures import Ball, Pin, Weld
-from mcpframe.multibody.link import WORLD
-from mcpframe.multibody.model import Model
-from mcpframe.shapes import Geometry
+from mcpframe.multibody.model.link import WORLD
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Geometry
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

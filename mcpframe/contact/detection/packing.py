@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.materials import Rules, Surface
-from mcpframe.multibody.packing import aligned_zeros
-from mcpframe.multibody.skeleton import Skeleton
-from mcpframe.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from mcpframe.multibody.memory.packing import aligned_zeros
+from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
 
 Indices = NDArray[np.int64]

@@ -19,7 +19,7 @@ from scipy.spatial import ConvexHull, QhullError
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL
 from mcpframe.exceptions import ModelError, PluginError
-from mcpframe.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
 RIM = 8
 """Corners of a cap."""

@@ -23,7 +23,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from mcpframe.arrays import Array
-from mcpframe.shapes import HeightField
+from mcpframe.multibody.model.shapes import HeightField
 
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -7,7 +7,7 @@ from numba import types
 
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
-from mcpframe.multibody.records import N_DOFS, N_THETA, THETA, THETA_DOT
+from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.compiled.contact_kernels import fastest_point, look
 from mcpframe.simulation.compiled.impact_kernels import call_energies
 from mcpframe.simulation.compiled.record_kernels import record_step

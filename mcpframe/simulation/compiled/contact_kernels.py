@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import math
 
-from mcpframe.compiled import call_plan
 from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.detection import records as found
-from mcpframe.contact.detection.detect_kernels import detect_contacts
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.jit import by_address, callee, inline, window
-from mcpframe.multibody.entries import place
-from mcpframe.multibody.records import (
+from mcpframe.multibody.kernels.entries import place
+from mcpframe.multibody.memory.records import (
     B_POSITION,
     B_VELOCITY,
     BODIES,
@@ -42,6 +41,7 @@ from mcpframe.simulation.compiled.records import (
     SHAPE_REACH,
     TOUCHING,
 )
+from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 

@@ -10,27 +10,27 @@ from typing import Any
 import numpy as np
 
 from mcpframe.arrays import Array
-from mcpframe.compiled import CompiledFormulation, CompiledSolver
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.detection import Detector
-from mcpframe.contact.detection.detect_kernels import detect_contacts
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.detection.records import N_CONTACTS
 from mcpframe.contact.law import LawRows, find_law, law_rows
 from mcpframe.exceptions import ModelError
 from mcpframe.jit import address, cycles, kernel
-from mcpframe.multibody.entries import energies, free_dynamics, place
-from mcpframe.multibody.packing import aligned_copy
-from mcpframe.multibody.records import THETA, THETA_DOT
+from mcpframe.multibody.kernels.entries import energies, free_dynamics, place
+from mcpframe.multibody.memory.packing import aligned_copy
+from mcpframe.multibody.memory.records import THETA, THETA_DOT
 from mcpframe.multibody.state import State
-from mcpframe.residual import certify_dense
+from mcpframe.problem.residual import certify_dense
+from mcpframe.scene.scene import Scene
 from mcpframe.simulation.compiled import records as at
 from mcpframe.simulation.compiled.advance import advance
 from mcpframe.simulation.compiled.rows import RecordedRows
 from mcpframe.simulation.compiled.workspace import Workspace
 from mcpframe.simulation.engine import StepperEngine, StoppedError
-from mcpframe.simulation.scene import Scene
+from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.stepping import Stepper
-from mcpframe.simulation.steps import StepBlock
+from mcpframe.solving.stages import CompiledFormulation, CompiledSolver
 
 FIRST_CAPACITY = 16
 """Contacts that there is room for at first."""

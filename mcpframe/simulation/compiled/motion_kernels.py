@@ -6,8 +6,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
-from mcpframe.multibody.coordinates import SMALL_ANGLE
-from mcpframe.multibody.records import (
+from mcpframe.multibody.memory.records import (
     BALL,
     DOF_AT,
     FREE,
@@ -22,6 +21,7 @@ from mcpframe.multibody.records import (
     TREE,
     TREE_ROW,
 )
+from mcpframe.multibody.model.coordinates import SMALL_ANGLE
 from mcpframe.simulation.compiled.records import DAMPING, PASSIVE, REST, STIFFNESS, TAU_0, THETA_OF
 from mcpframe.spatial.algebra import cross
 from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.records import MAX_CONTACTS
-from mcpframe.multibody.model import Model
-from mcpframe.multibody.skeleton import Skeleton
+from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.multibody.model.model import Model
 from mcpframe.simulation.compiled import records as at
+from mcpframe.simulation.recording.steps import NONE, SOLVED, ContactTable, ImpactTable, StepBlock
 from mcpframe.simulation.step_rows import ASKED
-from mcpframe.simulation.steps import NONE, SOLVED, ContactTable, ImpactTable, StepBlock
 
 Indices = NDArray[np.int64]
 

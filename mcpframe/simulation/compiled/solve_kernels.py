@@ -3,24 +3,9 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from mcpframe.compiled import (
-    CONTACT_ROWS,
-    LOWER_AT,
-    M_AT,
-    N_ROWS,
-    PROBLEM_HEAD,
-    Q_AT,
-    UPPER_AT,
-    Z_BETA,
-    Z_BETAS,
-    Z_NORMAL,
-    Z_SIGMA,
-    Z_SIGMAS,
-    call_solve,
-)
 from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
-from mcpframe.residual import certify_dense
+from mcpframe.problem.residual import certify_dense
 from mcpframe.simulation.compiled.contact_kernels import place_of
 from mcpframe.simulation.compiled.records import (
     CERTIFY,
@@ -41,7 +26,22 @@ from mcpframe.simulation.compiled.records import (
     W_ROWS,
     Z,
 )
-from mcpframe.solution import AT_LOWER, BASIC
+from mcpframe.solving.solution import AT_LOWER, BASIC
+from mcpframe.solving.stages import (
+    CONTACT_ROWS,
+    LOWER_AT,
+    M_AT,
+    N_ROWS,
+    PROBLEM_HEAD,
+    Q_AT,
+    UPPER_AT,
+    Z_BETA,
+    Z_BETAS,
+    Z_NORMAL,
+    Z_SIGMA,
+    Z_SIGMAS,
+    call_solve,
+)
 from mcpframe.spatial.lanes import get, put
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 
-from mcpframe.compiled import call_assemble, call_constants, call_recover
 from mcpframe.contact.contact import GAP, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, cycles, inline, window
-from mcpframe.multibody.entries import PLACED, free_dynamics
-from mcpframe.multibody.records import N_DOFS, THETA_DDOT, THETA_DOT
+from mcpframe.multibody.kernels.entries import PLACED, free_dynamics
+from mcpframe.multibody.memory.records import N_DOFS, THETA_DDOT, THETA_DOT
 from mcpframe.simulation.compiled.contact_kernels import (
     fastest_point,
     find,
@@ -63,6 +62,7 @@ from mcpframe.simulation.compiled.records import (
 )
 from mcpframe.simulation.compiled.solve_kernels import recall_basis, remember_basis, solved
 from mcpframe.simulation.rules import CORRECTIONS, MOST_LOOKS, SECTIONS, SHORTEST, SINKING
+from mcpframe.solving.stages import call_assemble, call_constants, call_recover
 from mcpframe.spatial.lanes import get, put
 
 call_free_dynamics = by_address(free_dynamics)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.compiled import CONTACT_ROWS, PROBLEM_HEAD, CompiledFormulation, CompiledSolver
 from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import CONTACT_ROW
-from mcpframe.multibody.packing import aligned_zeros
-from mcpframe.multibody.tree import Tree
+from mcpframe.multibody.memory.packing import aligned_zeros
+from mcpframe.multibody.model.tree import Tree
+from mcpframe.scene.scene import Scene
 from mcpframe.simulation.compiled import records as at
-from mcpframe.simulation.scene import Scene
 from mcpframe.simulation.travel import Travel
+from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, CompiledFormulation, CompiledSolver
 
 Indices = NDArray[np.int64]
 

@@ -17,7 +17,7 @@ from mcpframe.studies.report.page import page
 from mcpframe.studies.report.pictures import draw
 from mcpframe.studies.report.published import tables_of
 from mcpframe.studies.report.results import Results
-from mcpframe.studies.row import Row
+from mcpframe.studies.study.row import Row
 
 __all__ = ["write_report"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mcpframe.studies.row import Row
+from mcpframe.studies.study.row import Row
 
 SOLVED, FALSE_CLAIM, CRASHED, TIME_LIMIT, FAILED, UNSUPPORTED = OUTCOMES = (
     *("solved", "false claim", "crashed", "time limit", "failed"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mcpframe.studies.report.entries import Entry
-from mcpframe.studies.row import Label
+from mcpframe.studies.study.row import Label
 
 MOST_CLASSES = 8
 """Classes of one label: what fits beside each other on a page."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mcpframe.exceptions import OptionError
-from mcpframe.simulation.settings import Settings
+from mcpframe.scene.settings import Settings
 from mcpframe.studies.report.entries import Entry
 from mcpframe.studies.report.metrics import median
 from mcpframe.studies.report.wording import NOTHING, number, percent, time

@@ -10,12 +10,12 @@ from string import Template
 from typing import Any
 
 from mcpframe.exceptions import PluginError
-from mcpframe.palette import ALL, BLUE, COLOURS, MARKERS, NONE, SOME
 from mcpframe.studies.report.data import SYMBOLS, embedded, page_data
 from mcpframe.studies.report.facts import facts
 from mcpframe.studies.report.published import Published
 from mcpframe.studies.report.results import Results
 from mcpframe.studies.report.verdict import limitations, verdict
+from mcpframe.view.palette import ALL, BLUE, COLOURS, MARKERS, NONE, SOME
 
 SCRIPTS = ("metrics.js", "tables.js", "charts.js", "sections.js", "page.js")
 """In the order in which they build on each other."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mcpframe.palette import ALL, NONE, SOME
-from mcpframe.simulation.figures import new_figure, save, tidy
 from mcpframe.studies.report.entries import CLOCKS, Column
 from mcpframe.studies.report.metrics import in_classes, medians_by_size
 from mcpframe.studies.report.profiles import problems_of, ranking
 from mcpframe.studies.report.results import Results
 from mcpframe.studies.report.wording import percent
+from mcpframe.view.figures import new_figure, save, tidy
+from mcpframe.view.palette import ALL, NONE, SOME
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

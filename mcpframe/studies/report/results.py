@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from mcpframe.exceptions import ProblemError
-from mcpframe.palette import COLOURS, MARKERS
 from mcpframe.studies.report.entries import Clock, Column, Entry, merge
 from mcpframe.studies.report.facets import Facet, facets
 from mcpframe.studies.report.metrics import Rates, by_column, median, rates
 from mcpframe.studies.report.profiles import Profile, profiles
-from mcpframe.studies.row import Row
+from mcpframe.studies.study.row import Row
+from mcpframe.view.palette import COLOURS, MARKERS
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 GIVEN = "given"

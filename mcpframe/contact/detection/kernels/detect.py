@@ -1,0 +1,122 @@
+"""Detection in one call: places, candidates, and the closed form of every candidate pair."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from mcpframe.contact.detection.kernels.box import box_box
+from mcpframe.contact.detection.kernels.broad_phase import find_candidates, place_shapes, rule_of
+from mcpframe.contact.detection.kernels.capsule import capsule_capsule
+from mcpframe.contact.detection.kernels.capsule_box import capsule_box
+from mcpframe.contact.detection.kernels.contact import Pair, sort_features
+from mcpframe.contact.detection.kernels.plane import plane_box, plane_capsule, plane_cylinder, plane_sphere
+from mcpframe.contact.detection.kernels.sphere import (
+    sphere_box,
+    sphere_capsule,
+    sphere_cylinder,
+    sphere_sphere,
+)
+from mcpframe.contact.detection.records import (
+    BOX,
+    CANDIDATES,
+    CAPSULE,
+    CYLINDER,
+    FEATURES,
+    MARGIN,
+    MAX_CONTACTS,
+    N_CANDIDATES,
+    N_CONTACTS,
+    N_FOREIGN,
+    N_SHAPES,
+    PLACE,
+    PLACES,
+    PLANE,
+    ROOM,
+    S_BODY,
+    S_KIND,
+    SHAPE_ROW,
+    SHAPES,
+    SPHERE,
+)
+from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, kernel
+from mcpframe.spatial.lanes import get, put
+
+
+@callee
+def meet(ID, XD, pair, kind_1, a, kind_2, b):
+    """Add the contacts of two shapes, kind_1 <= kind_2; return False where there is no closed form."""
+    if kind_1 == PLANE:
+        if kind_2 == SPHERE:
+            plane_sphere(ID, XD, pair, a, b)
+        elif kind_2 == CAPSULE:
+            plane_capsule(ID, XD, pair, a, b)
+        elif kind_2 == CYLINDER:
+            plane_cylinder(ID, XD, pair, a, b)
+        elif kind_2 == BOX:
+            plane_box(ID, XD, pair, a, b)
+        else:
+            return False
+    elif kind_1 == SPHERE:
+        if kind_2 == SPHERE:
+            sphere_sphere(ID, XD, pair, a, b)
+        elif kind_2 == CAPSULE:
+            sphere_capsule(ID, XD, pair, a, b)
+        elif kind_2 == CYLINDER:
+            sphere_cylinder(ID, XD, pair, a, b)
+        elif kind_2 == BOX:
+            sphere_box(ID, XD, pair, a, b)
+        else:
+            return False
+    elif kind_1 == CAPSULE and kind_2 == CAPSULE:
+        capsule_capsule(ID, XD, pair, a, b)
+    elif kind_1 == CAPSULE and kind_2 == BOX:
+        capsule_box(ID, XD, pair, a, b)
+    elif kind_1 == BOX and kind_2 == BOX:
+        box_box(ID, XD, pair, a, b)
+    else:
+        return False
+    return True
+
+
+@callee
+def meet_candidate(ID, XD, candidate):
+    """Add the contacts of a candidate pair, sorted; return False where there is no closed form."""
+    i, j = candidate // ID[N_SHAPES], candidate % ID[N_SHAPES]
+    row_a, row_b = ID[SHAPES] + i * SHAPE_ROW, ID[SHAPES] + j * SHAPE_ROW
+    kind_a, kind_b = get(ID, row_a + S_KIND), get(ID, row_b + S_KIND)
+    a, b = ID[PLACES] + i * PLACE, ID[PLACES] + j * PLACE
+    body_a, body_b, material = get(ID, row_a + S_BODY), get(ID, row_b + S_BODY), rule_of(ID, i, j) >> 1
+    key, margin = candidate * FEATURES, get(XD, MARGIN)
+    first = ID[N_CONTACTS]
+    if kind_b <= kind_a:
+        known = meet(ID, XD, Pair(key, body_a, body_b, material, 1.0, margin), kind_b, b, kind_a, a)
+    else:
+        known = meet(ID, XD, Pair(key, body_a, body_b, material, -1.0, margin), kind_a, a, kind_b, b)
+    if ID[N_CONTACTS] > first + 1:
+        sort_features(ID, XD, first)
+    return known
+
+
+@callee
+def detect(I, X, ID, XD):
+    """Write all contacts with gaps up to XD[MARGIN], sorted by key; needs the kinematics.
+
+    Returns:
+        their number, or ROOM where the tables are too small: then N_CANDIDATES or N_CONTACTS says how much
+        room it takes, `packing.with_room` makes it, and the call is to be repeated. N_FOREIGN candidates have
+        no closed form: they are left to `coal_pairs`.
+    """
+    put(ID, N_CONTACTS, 0)
+    put(ID, N_FOREIGN, 0)
+    place_shapes(I, X, ID, XD)
+    if not find_candidates(ID, XD):
+        return ROOM
+    for k in range(ID[N_CANDIDATES]):
+        if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
+            put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
+    return ID[N_CONTACTS] if ID[N_CONTACTS] <= ID[MAX_CONTACTS] else ROOM
+
+
+@kernel(Indices, Vector, IndicesOut, VectorOut, nogil=False)
+def detect_contacts(I, X, ID, XD):
+    """Call `detect`."""
+    return detect(I, X, ID, XD)

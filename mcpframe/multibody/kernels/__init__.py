@@ -1,0 +1,1 @@
+"""Kernels: the O(N) sweeps over a tree, compiled."""

@@ -1,0 +1,213 @@
+"""Articulated-body sweep and free acceleration, O(N), one hinge column at a time.
+
+Tips to base, with the body's own inertia M(k) and bias force b(k) [J14, section 10; SPEC of P, D, G]:
+    P(k) = M(k) + sum of the children's P+,     z(k) = b(k) + sum of the children's z+,
+and for each of the body's columns H*, last to first,
+    D = H P H* + armature,   G = P H* / D,   u = tau - H z,   P+ = P - G (P H*)*,   z+ = z + G u.
+Base to tips:
+    theta_ddot = u / D - G* a,     a = a + H* theta_ddot.
+Eliminating a hinge column by column gives the same P+ as eliminating it as a block. Between sections, which
+have reference points of their own, all of them are shifted by phi.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from mcpframe.jit import callee, inline
+from mcpframe.multibody.memory.records import (
+    ADD,
+    B_ACCELERATION,
+    B_BIAS,
+    B_POSITION,
+    B_ROTATION,
+    B_SHIFT,
+    B_VELOCITY,
+    BODIES,
+    BODY,
+    BR_FORCE,
+    BRANCH,
+    BRANCHED,
+    BRANCHES,
+    C_COM,
+    C_INERTIA,
+    C_MASS,
+    CARRY,
+    CONSTANT,
+    CONSTANTS,
+    D_ARMATURE,
+    D_COLUMN,
+    D_FORCE,
+    D_GAIN,
+    D_INVERSE,
+    D_LEAST,
+    DOF,
+    DOF_AT,
+    DOFS,
+    DROP,
+    JOIN,
+    N_BODIES,
+    N_DOF,
+    PARENT,
+    SECTION,
+    TAU,
+    THETA_DDOT,
+    TREE,
+    TREE_ROW,
+)
+from mcpframe.spatial.algebra import (
+    combine,
+    cross,
+    dot,
+    identity,
+    inner,
+    load_block,
+    load_matrix,
+    load_pair,
+    minus_matrix,
+    minus_outer,
+    null_block,
+    null_pair,
+    plus,
+    plus_block,
+    plus_matrix,
+    plus_scaled,
+    scaled,
+    shifted_force,
+    shifted_inertia,
+    shifted_motion,
+    store_block,
+    store_pair,
+    transform,
+)
+from mcpframe.spatial.lanes import get, load, put, spread_x, spread_y, spread_z
+
+
+@inline
+def apply(m, a):
+    """Return the 3 x 3 matrix m times the 3-vector a."""
+    return spread_x(a) * m[0] + spread_y(a) * m[1] + spread_z(a) * m[2]
+
+
+@inline
+def rotated_inertia(R, X, i):
+    """Return R J R* by columns, J stored by columns from X[i]."""
+    T = combine(R, X, i), combine(R, X, i + 4), combine(R, X, i + 8)
+    return (
+        spread_x(R[0]) * T[0] + spread_x(R[1]) * T[1] + spread_x(R[2]) * T[2],
+        spread_y(R[0]) * T[0] + spread_y(R[1]) * T[1] + spread_y(R[2]) * T[2],
+        spread_z(R[0]) * T[0] + spread_z(R[1]) * T[1] + spread_z(R[2]) * T[2],
+    )
+
+
+@inline
+def body_inertia(X, o, c):
+    """Return M(k) as (J, h~, m) about the reference point, and the bias force M a + V x* M V.
+
+    [[J, h~], [-h~, m]]: J the inertia, h = m c the first moment.
+    """
+    R = load_matrix(X, o + B_ROTATION)
+    m = get(X, c + C_MASS)
+    com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
+    J_com = rotated_inertia(R, X, c + C_INERTIA)
+    w, v = load_pair(X, o + B_VELOCITY)
+    w_dot, v_dot = load_pair(X, o + B_BIAS)
+    force = m * (v_dot + cross(w_dot, com) + cross(w, v + cross(w, com)))
+    moment = apply(J_com, w_dot) + cross(w, apply(J_com, w)) + cross(com, force)
+    h = m * com
+    e = identity()
+    hc = dot(h, com)
+    J = (
+        J_com[0] + hc * e[0] - spread_x(h) * com,
+        J_com[1] + hc * e[1] - spread_y(h) * com,
+        J_com[2] + hc * e[2] - spread_z(h) * com,
+    )
+    return J, (cross(h, e[0]), cross(h, e[1]), cross(h, e[2])), m, (moment, force)
+
+
+@callee
+def sweep(I, X):
+    """Fill D_GAIN, D_INVERSE, D_FORCE of all dofs; return 0, or 1 + the first dof found without inertia."""
+    n, tree, constants, bodies = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES]
+    dofs, tau, branches = I[DOFS], I[TAU], I[BRANCHES]
+    e = identity()
+    P, z = null_block(), null_pair()
+    failed = 0
+    for k in range(n - 1, -1, -1):
+        t = tree + k * TREE_ROW
+        J, h, m, b = body_inertia(X, bodies + k * BODY, constants + k * CONSTANT)
+        P = (
+            plus_matrix(P[0], J),
+            plus_matrix(P[1], h),
+            minus_matrix(P[2], h),
+            (P[3][0] + m * e[0], P[3][1] + m * e[1], P[3][2] + m * e[2]),
+        )
+        z = plus(z, b)
+        if get(I, t + BRANCHED):
+            i = branches + k * BRANCH
+            P, z = plus_block(P, load_block(X, i)), plus(z, load_pair(X, i + BR_FORCE))
+        first = get(I, t + DOF_AT)
+        for d in range(first + get(I, t + N_DOF) - 1, first - 1, -1):
+            i = dofs + d * DOF
+            H = load_pair(X, i + D_COLUMN)
+            U = transform(P, X, i + D_COLUMN)
+            D = inner(H, U) + get(X, i + D_ARMATURE)
+            if not get(X, i + D_LEAST) < D and failed == 0:  # what follows inward is not a number
+                failed = d + 1
+            D_inverse = 1.0 / D
+            u = get(X, tau + d) - inner(H, z)
+            G = scaled(D_inverse, U)
+            P = minus_outer(P, G, U)
+            z = plus_scaled(z, u, G)
+            store_pair(X, i + D_GAIN, G)
+            put(X, i + D_INVERSE, D_inverse)
+            put(X, i + D_FORCE, u)
+        join = get(I, t + JOIN)
+        if get(I, t + SECTION) == k and join != DROP:
+            shift = load(X, bodies + k * BODY + B_SHIFT)
+            P, z = shifted_inertia(P, shift), shifted_force(z, shift)
+        if join != CARRY:
+            i = branches + get(I, t + PARENT) * BRANCH
+            if join == ADD:
+                P, z = plus_block(P, load_block(X, i)), plus(z, load_pair(X, i + BR_FORCE))
+            if join != DROP:
+                store_block(X, i, P)
+                store_pair(X, i + BR_FORCE, z)
+            P, z = null_block(), null_pair()
+    return failed
+
+
+@callee
+def accelerations(I, X):
+    """Fill THETA_DDOT and B_ACCELERATION (what it does to the bodies); return whether all are finite."""
+    n, tree, bodies, dofs, theta_ddot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DDOT]
+    a = null_pair()
+    zero_sum = 0.0
+    for k in range(n):
+        t = tree + k * TREE_ROW
+        parent = get(I, t + PARENT)
+        if parent < 0:
+            a = null_pair()
+        elif parent != k - 1:
+            a = load_pair(X, bodies + parent * BODY + B_ACCELERATION)
+        if get(I, t + SECTION) == k and parent >= 0:
+            a = shifted_motion(a, load(X, bodies + k * BODY + B_SHIFT))
+        first = get(I, t + DOF_AT)
+        for d in range(first, first + get(I, t + N_DOF)):
+            i = dofs + d * DOF
+            x = get(X, i + D_INVERSE) * get(X, i + D_FORCE) - inner(load_pair(X, i + D_GAIN), a)
+            put(X, theta_ddot + d, x)
+            zero_sum += 0.0 * x  # NaN for infinities as well
+            a = plus_scaled(a, x, load_pair(X, i + D_COLUMN))
+        store_pair(X, bodies + k * BODY + B_ACCELERATION, a)
+    return zero_sum == 0.0
+
+
+NOT_FINITE = -1
+
+
+@callee
+def free_accelerations(I, X):
+    """Sweep, then accelerations; return 0, 1 + a dof without inertia, or NOT_FINITE."""
+    failed = sweep(I, X)
+    is_finite = accelerations(I, X)
+    return failed if failed != 0 or is_finite else NOT_FINITE

@@ -1,0 +1,402 @@
+"""Operational-space compliance Lambda = B* Omega B over given rows, in O(N) + O(n_c^2).
+
+Lambda = J Mass^-1 J* is a compliance [J14, Eq. (51)]; many robotics texts give the letter to its inverse.
+
+Base to tips over the bodies that support rows [J14, Eq. (67)]:
+    Upsilon(k) = psi* Upsilon(par(k)) psi + H* D^-1 H,     psi = I - G H,
+one hinge column at a time, with phi where a body begins a section. Then, with psi(i, j) the product along
+the path from i to j [J14, Eq. (69)],
+    Omega(i, j) = psi*(k, i) Upsilon(k) psi(k, j),     k the nearest common ancestor of i and j.
+Each psi product is made once per edge of the compressed support tree. Vertices are visited depth first;
+REACH(v) holds, for all lanes b before the end of v's own,
+    psi*(k, v) Upsilon(k) psi(k, b) w_b,     k = nearest common ancestor of v and b,
+so that a row a of v meets a row b in one inner product.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from mcpframe.jit import callee, inline
+from mcpframe.multibody.memory.records import (
+    B_SHIFT,
+    BLOCK,
+    BODIES,
+    BODY,
+    D_COLUMN,
+    D_GAIN,
+    D_INVERSE,
+    DOF,
+    DOF_AT,
+    DOFS,
+    N_BODIES,
+    N_DOF,
+    PAIR,
+    PARENT,
+    SECTION,
+    TREE,
+    TREE_ROW,
+)
+from mcpframe.multibody.memory.row_records import (
+    ABOVE,
+    BELOW_PART,
+    CARRIED,
+    CHILDREN,
+    LAMBDA,
+    LANE_WRENCH,
+    MARK,
+    N_LANES,
+    N_ROWS,
+    N_VERTICES,
+    OFF,
+    PARTS,
+    PATH,
+    PLANNED,
+    PSI,
+    REACH,
+    ROW_BODY,
+    ROW_LANE,
+    UPSILON,
+    V_ABOVE,
+    V_BODY,
+    V_END,
+    V_JUNCTION,
+    V_OWN,
+    V_ROWS,
+    V_START,
+    VERTEX,
+    VERTEX_AT,
+    VERTEX_ROW,
+    VERTICES,
+    WRENCHES,
+)
+from mcpframe.spatial.algebra import (
+    identity_block,
+    inner,
+    load_block,
+    load_pair,
+    minus_outer,
+    null_block,
+    plus_outer,
+    scaled,
+    shifted_compliance,
+    store_block,
+    times_phi_star,
+    transform,
+)
+from mcpframe.spatial.lanes import get, load, put, store
+
+
+@inline
+def marks(I, IR):
+    """Mark the bodies on paths to rows: MARK, and in ABOVE the number of rows that a body carries itself."""
+    n, tree, rows = I[N_BODIES], I[TREE], IR[N_ROWS]
+    row_body, mark, above, children = IR[ROW_BODY], IR[MARK], IR[ABOVE], IR[CHILDREN]
+    for k in range(n):
+        put(IR, above + k, 0)
+        put(IR, children + k, 0)
+    for i in range(rows):
+        k = above + get(IR, row_body + i)
+        put(IR, k, get(IR, k) + 1)
+    for k in range(n - 1, -1, -1):
+        own, branches = get(IR, above + k), get(IR, children + k)
+        if own == 0 and branches == 0:
+            put(IR, mark + k, OFF)
+            continue
+        parent = get(I, tree + k * TREE_ROW + PARENT)
+        if parent >= 0:
+            put(IR, children + parent, get(IR, children + parent) + 1)
+        put(IR, mark + k, VERTEX if own > 0 or branches > 1 else PATH)
+
+
+@inline
+def vertex_lanes(I, IR):
+    """List the vertices depth first with their lanes; ABOVE becomes the vertex above each marked body."""
+    n, tree = I[N_BODIES], I[TREE]
+    mark, above, vertex_at, children, table = IR[MARK], IR[ABOVE], IR[VERTEX_AT], IR[CHILDREN], IR[VERTICES]
+    count, lane = 0, 0
+    for k in range(n):
+        if get(IR, mark + k) == OFF:
+            continue
+        own, parent, up = get(IR, above + k), get(I, tree + k * TREE_ROW + PARENT), -1
+        if parent >= 0:
+            up = get(IR, (vertex_at if get(IR, mark + parent) == VERTEX else above) + parent)
+        put(IR, above + k, up)
+        if get(IR, mark + k) != VERTEX:
+            continue
+        v = table + count * VERTEX_ROW
+        put(IR, vertex_at + k, count)
+        put(IR, v + V_BODY, k)
+        put(IR, v + V_ABOVE, up)
+        put(IR, v + V_START, lane)
+        put(IR, v + V_OWN, lane)
+        lane += (own + 3) // 4 * 4
+        put(IR, v + V_END, lane)
+        junction = PARTS if get(IR, children + k) > 1 else 0
+        if up >= 0 and get(IR, table + up * VERTEX_ROW + V_JUNCTION) != 0:
+            junction |= BELOW_PART
+        put(IR, v + V_JUNCTION, junction)
+        count += 1
+    put(IR, N_VERTICES, count)
+    put(IR, N_LANES, lane)
+
+
+@inline
+def row_lanes(IR):
+    """Close the vertices' lane ranges and give every row its lane."""
+    count, table = get(IR, N_VERTICES), IR[VERTICES]
+    vertex_at, row_body, row_lane = IR[VERTEX_AT], IR[ROW_BODY], IR[ROW_LANE]
+    for i in range(IR[N_ROWS]):
+        v = table + get(IR, vertex_at + get(IR, row_body + i)) * VERTEX_ROW
+        put(IR, row_lane + i, get(IR, v + V_OWN))
+        put(IR, v + V_OWN, get(IR, v + V_OWN) + 1)
+    for j in range(count - 1, -1, -1):
+        v = table + j * VERTEX_ROW
+        start = get(IR, v + V_START)
+        taken = get(IR, v + V_OWN) - start
+        put(IR, v + V_ROWS, taken)
+        put(IR, v + V_OWN, start + (taken + 3) // 4 * 4)
+        up = get(IR, v + V_ABOVE)
+        if up >= 0:
+            u = table + up * VERTEX_ROW + V_END
+            put(IR, u, max(get(IR, u), get(IR, v + V_END)))
+
+
+@callee
+def support_tree(I, IR):
+    """Plan the compressed support tree of the rows, vertices and lanes; the plan is kept."""
+    if get(IR, PLANNED) == 0:
+        marks(I, IR)
+        vertex_lanes(I, IR)
+        row_lanes(IR)
+        put(IR, PLANNED, 1)
+
+
+@callee
+def upsilon(I, X, IR, XR):
+    """Base to tips over the marked bodies: Upsilon [J14, Eq. (67)], kept at the vertices.
+
+    (I - H* G*) Y (I - G H) + H* H / D  =  Y - H* y* + (s H* - y) H,   y = Y G,   s = G* y + 1 / D.
+    """
+    n, tree, bodies, dofs = I[N_BODIES], I[TREE], I[BODIES], I[DOFS]
+    mark, vertex_at, kept = IR[MARK], IR[VERTEX_AT], IR[UPSILON]
+    Y = null_block()
+    last = -1
+    for k in range(n):
+        kind = get(IR, mark + k)
+        if kind == OFF:
+            continue
+        parent = get(I, tree + k * TREE_ROW + PARENT)
+        if parent < 0:
+            Y = null_block()
+        elif parent != last:
+            Y = load_block(XR, kept + get(IR, vertex_at + parent) * BLOCK)
+        if parent >= 0 and get(I, tree + k * TREE_ROW + SECTION) == k:
+            Y = shifted_compliance(Y, load(X, bodies + k * BODY + B_SHIFT))
+        first = get(I, tree + k * TREE_ROW + DOF_AT)
+        for d in range(first, first + get(I, tree + k * TREE_ROW + N_DOF)):
+            i = dofs + d * DOF
+            H = load_pair(X, i + D_COLUMN)
+            y = transform(Y, X, i + D_GAIN)
+            s = inner(load_pair(X, i + D_GAIN), y) + get(X, i + D_INVERSE)
+            sH = scaled(s, H)
+            Y = minus_outer(Y, H, y)
+            Y = plus_outer(Y, (sH[0] - y[0], sH[1] - y[1]), X, i + D_COLUMN)
+        if kind == VERTEX:
+            store_block(XR, kept + get(IR, vertex_at + k) * BLOCK, Y)
+        last = k
+
+
+@callee
+def edge_products(I, X, IR, XR):
+    """Make psi* once per edge of the support tree, from the vertex above (exclusive) to the vertex."""
+    tree, dofs, table, kept = I[TREE], I[DOFS], IR[VERTICES], IR[PSI]
+    for j in range(IR[N_VERTICES]):
+        v = table + j * VERTEX_ROW
+        up = get(IR, v + V_ABOVE)
+        if up < 0:
+            continue
+        top, k = get(IR, table + up * VERTEX_ROW + V_BODY), get(IR, v + V_BODY)
+        psi_star = identity_block()
+        while k != top:
+            t = tree + k * TREE_ROW
+            first = get(I, t + DOF_AT)
+            for d in range(first + get(I, t + N_DOF) - 1, first - 1, -1):
+                i = dofs + d * DOF
+                y = transform(psi_star, X, i + D_COLUMN)
+                psi_star = plus_outer(psi_star, (-y[0], -y[1]), X, i + D_GAIN)
+            if get(I, t + SECTION) == k:
+                psi_star = times_phi_star(psi_star, load(X, I[BODIES] + k * BODY + B_SHIFT))
+            k = get(I, t + PARENT)
+        store_block(XR, kept + j * BLOCK, psi_star)
+
+
+@inline
+def row_times(XR, o, x):
+    """Return row . x for the row that begins at XR[o] of a stored 6 x 6 matrix, x six lane vectors."""
+    return (
+        get(XR, o) * x[0]
+        + get(XR, o + 4) * x[1]
+        + get(XR, o + 8) * x[2]
+        + get(XR, o + 12) * x[3]
+        + get(XR, o + 16) * x[4]
+        + get(XR, o + 20) * x[5]
+    )
+
+
+@inline
+def times(XR, o, x):
+    """Return m x for the 6 x 6 matrix stored from XR[o] and four vectors side by side."""
+    return (
+        row_times(XR, o, x),
+        row_times(XR, o + 1, x),
+        row_times(XR, o + 2, x),
+        row_times(XR, o + 24, x),
+        row_times(XR, o + 25, x),
+        row_times(XR, o + 26, x),
+    )
+
+
+@inline
+def column_times(XR, o, x):
+    """Return column . x for the column that begins at XR[o] of a stored 6 x 6 matrix."""
+    return (
+        get(XR, o) * x[0]
+        + get(XR, o + 1) * x[1]
+        + get(XR, o + 2) * x[2]
+        + get(XR, o + 24) * x[3]
+        + get(XR, o + 25) * x[4]
+        + get(XR, o + 26) * x[5]
+    )
+
+
+@inline
+def transposed_times(XR, o, x):
+    """Return m* x for the 6 x 6 matrix stored from XR[o] and four vectors side by side."""
+    return (
+        column_times(XR, o, x),
+        column_times(XR, o + 4, x),
+        column_times(XR, o + 8, x),
+        column_times(XR, o + 12, x),
+        column_times(XR, o + 16, x),
+        column_times(XR, o + 20, x),
+    )
+
+
+@inline
+def load_lanes(XR, o, stride):
+    """Return four spatial vectors side by side: six lane vectors, `stride` apart."""
+    return (
+        load(XR, o),
+        load(XR, o + stride),
+        load(XR, o + 2 * stride),
+        load(XR, o + 3 * stride),
+        load(XR, o + 4 * stride),
+        load(XR, o + 5 * stride),
+    )
+
+
+@inline
+def store_lanes(XR, o, stride, x):
+    """Store four spatial vectors side by side."""
+    store(XR, o, x[0])
+    store(XR, o + stride, x[1])
+    store(XR, o + 2 * stride, x[2])
+    store(XR, o + 3 * stride, x[3])
+    store(XR, o + 4 * stride, x[4])
+    store(XR, o + 5 * stride, x[5])
+
+
+@callee
+def fill_lanes(IR, XR):
+    """Put the rows' wrenches into their lanes; lanes without a row stay zero, as they were made."""
+    n_lanes, wrenches, lane_wrench, row_lane = IR[N_LANES], IR[WRENCHES], IR[LANE_WRENCH], IR[ROW_LANE]
+    for i in range(IR[N_ROWS]):
+        lane = lane_wrench + get(IR, row_lane + i)
+        for a in range(3):
+            put(XR, lane + a * n_lanes, get(XR, wrenches + i * PAIR + a))
+            put(XR, lane + (a + 3) * n_lanes, get(XR, wrenches + i * PAIR + 4 + a))
+
+
+@inline
+def reach_of_branches(IR, XR):
+    """At every junction, REACH of the lanes below it: Upsilon(k) psi(k, b) w_b, tips to base."""
+    n_lanes, table = IR[N_LANES], IR[VERTICES]
+    carried, wrench, reach = IR[CARRIED], IR[LANE_WRENCH], IR[REACH]
+    for i in range(0, 6 * n_lanes, 4):
+        store(XR, carried + i, load(XR, wrench + i))
+    for j in range(IR[N_VERTICES] - 1, -1, -1):
+        v = table + j * VERTEX_ROW
+        end, junction = get(IR, v + V_END), get(IR, v + V_JUNCTION)
+        if junction & PARTS:
+            for b in range(get(IR, v + V_OWN), end, 4):
+                x = times(XR, IR[UPSILON] + j * BLOCK, load_lanes(XR, carried + b, n_lanes))
+                store_lanes(XR, reach + j * 6 * n_lanes + b, n_lanes, x)
+        if junction & BELOW_PART:
+            for b in range(get(IR, v + V_START), end, 4):
+                x = transposed_times(XR, IR[PSI] + j * BLOCK, load_lanes(XR, carried + b, n_lanes))
+                store_lanes(XR, carried + b, n_lanes, x)
+
+
+@inline
+def meet(XR, wrench, a, n_lanes, x):
+    """Return w_a* x for the wrench in lane a and four vectors side by side."""
+    o = wrench + a
+    return (
+        get(XR, o) * x[0]
+        + get(XR, o + n_lanes) * x[1]
+        + get(XR, o + 2 * n_lanes) * x[2]
+        + get(XR, o + 3 * n_lanes) * x[3]
+        + get(XR, o + 4 * n_lanes) * x[4]
+        + get(XR, o + 5 * n_lanes) * x[5]
+    )
+
+
+@callee
+def omega(IR, XR):
+    """Fill LAMBDA[a, b] = w_a* Omega w_b for all lanes b up to the end of a's vertex [J14, Eq. (69)].
+
+    Different trees do not couple: between them LAMBDA stays zero, as it was made.
+    """
+    n_lanes, table, wrench, reach, Lambda = IR[N_LANES], IR[VERTICES], IR[LANE_WRENCH], IR[REACH], IR[LAMBDA]
+    reach_of_branches(IR, XR)
+    root = 0
+    for j in range(IR[N_VERTICES]):
+        v = table + j * VERTEX_ROW
+        up, start, own = get(IR, v + V_ABOVE), get(IR, v + V_START), get(IR, v + V_OWN)
+        mine = reach + j * 6 * n_lanes
+        if up < 0:
+            root = start
+        for b in range(root, start, 4):
+            x = load_lanes(XR, reach + up * 6 * n_lanes + b, n_lanes)
+            store_lanes(XR, mine + b, n_lanes, times(XR, IR[PSI] + j * BLOCK, x))
+        for b in range(start, own, 4):
+            x = load_lanes(XR, wrench + b, n_lanes)
+            store_lanes(XR, mine + b, n_lanes, times(XR, IR[UPSILON] + j * BLOCK, x))
+        for b in range(root, own, 4):
+            x = load_lanes(XR, mine + b, n_lanes)
+            for a in range(start, start + get(IR, v + V_ROWS)):
+                store(XR, Lambda + a * n_lanes + b, meet(XR, wrench, a, n_lanes, x))
+
+
+@callee
+def compliance_of_lanes(I, X, IR, XR):
+    """Lambda between all lanes; needs the sweep's gains."""
+    upsilon(I, X, IR, XR)
+    edge_products(I, X, IR, XR)
+    omega(IR, XR)
+
+
+@callee
+def compliance_of_rows(I, X, IR, XR):
+    """Lambda between all rows, in lanes; needs the sweep's gains."""
+    support_tree(I, IR)
+    fill_lanes(IR, XR)
+    compliance_of_lanes(I, X, IR, XR)
+
+
+@inline
+def between(IR, XR, i, j):
+    """Return Lambda between rows i and j (the half that is stored)."""
+    n_lanes = IR[N_LANES]
+    a, b = get(IR, IR[ROW_LANE] + i), get(IR, IR[ROW_LANE] + j)
+    return get(XR, IR[LAMBDA] + max(a, b) * n_lanes + min(a, b))

@@ -1,0 +1,1 @@
+"""Memory: where the kernels keep what, and how a model is packed into it."""

@@ -1,0 +1,199 @@
+"""Scenes: a model in its surroundings, where it starts, what acts on it, and how it is to be stepped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from mcpframe.arrays import Array, frozen
+from mcpframe.contact.detection.detector import Detector
+from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
+from mcpframe.contact.limits import all_limits
+from mcpframe.exceptions import ModelError
+from mcpframe.multibody.closures import closure_rows
+from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.shapes import Geometry
+from mcpframe.multibody.model.validation import values
+from mcpframe.scene.controllers import Controller, Function, Law, Together
+from mcpframe.scene.naming import ByName, rates_by_name, theta_by_name
+from mcpframe.scene.settings import Output, Stepping
+
+if TYPE_CHECKING:
+    from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
+
+Part = TypeVar("Part")
+
+OPEN_LOOP = 1e-6
+"""Metres and radians beyond which a loop at the start is a mistake, not rounding of the given coordinates."""
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Scene:
+    """What a simulation is given; a value that is checked when it is made.
+
+    Attributes:
+        model: all that moves, with gravity and the shapes of the surroundings as geometry of the world;
+            `mcpframe.multibody.model.joining.joined` makes one of several.
+        theta, theta_dot: where it starts [n_theta] and how it moves [N]; may be given by name, the rest is
+            neutral and at rest.
+        time: at the start, s.
+        materials: of all surfaces under the key "default", and of those of two names, or of one name with any
+            other, under these; names are of shapes or bodies, or patterns of them. The last that fits holds.
+        ignore: pairs of names, or names, of what does not meet.
+        neighbours: whether bodies that a hinge or a closure joins may meet, or which of them; see
+            `mcpframe.contact.detection.materials`.
+        controllers: add up; a function f(state, time) -> tau is one too.
+        stepping: formulation, solver, step, scheme, tolerances.
+        output: what is kept of a run.
+        name: for messages and files; that of the model unless given.
+        text: the file that it was read from, empty if none.
+        folder: against which paths in that file are meant.
+
+    >>> scene = Scene(mf.systems.sphere(), theta=[0, 0, 1, 0, 0, 0, 1], materials=Material(restitution=0.5))
+    >>> scene.initial_state().pose("sphere").position
+    array([0. , 0. , 1.1])
+    """
+
+    model: Model
+    theta: Array
+    theta_dot: Array
+    time: float
+    materials: Mapping[Names, Material]
+    ignore: tuple[Names, ...]
+    neighbours: bool | tuple[Names, ...]
+    controllers: tuple[Controller, ...]
+    stepping: Stepping
+    output: Output
+    name: str
+    text: str
+    folder: Path
+
+    def __init__(
+        self,
+        model: Model,
+        theta: ByName | None = None,
+        theta_dot: ByName | None = None,
+        time: float = 0.0,
+        materials: Material | Mapping[Names, Material] | None = None,
+        ignore: Sequence[Names] = (),
+        neighbours: bool | Sequence[Names] = False,
+        controllers: Sequence[Controller | Law] = (),
+        stepping: Stepping | None = None,
+        output: Output | None = None,
+        name: str = "",
+        text: str = "",
+        folder: str | Path = "",
+    ) -> None:
+        start = theta_by_name(model, "theta", {} if theta is None else theta, model.neutral())
+        rates = rates_by_name(model, "theta_dot", {} if theta_dot is None else theta_dot)
+        vars(self).update(  # the class is frozen
+            model=model,
+            theta=start,
+            theta_dot=frozen(model.check_theta_dot(rates)),
+            time=float(values("time", time, ())),
+            materials=_materials(materials),
+            ignore=tuple(ignore),
+            neighbours=neighbours if isinstance(neighbours, bool) else tuple(neighbours),
+            controllers=tuple(_controller(model, controller) for controller in controllers),
+            stepping=_instance("stepping", stepping, Stepping),
+            output=_instance("output", output, Output),
+            name=name or model.name,
+            text=text,
+            folder=Path(folder),
+        )
+        make_rules(model, surfaces(model), self.ignore, self.materials, self.neighbours)  # refuses bad names
+        _ = self.limit_restitution  # refuses bad names too
+        self._check_loops()
+
+    def __repr__(self) -> str:
+        way = self.stepping
+        return (
+            f"Scene({self.name!r}, {self.model!r}, formulation={way.formulation.name!r}, "
+            f"solver={way.solver.name!r}, dt={way.dt:g}, duration={way.duration:g})"
+        )
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of gravity [3], m/s²."""
+        return self.model.gravity
+
+    @property
+    def rest_speed(self) -> float:
+        """Speed of approach below which a contact rests and does not bounce, m/s.
+
+        The setting, or that of a fall through the penetration tolerance: who closes more slowly was never
+        seen to be open.
+        """
+        fall = np.sqrt(2.0 * np.linalg.norm(self.gravity) * self.stepping.penetration_tolerance)
+        return max(self.stepping.rest_speed, float(fall))
+
+    @property
+    def environment(self) -> tuple[Geometry, ...]:
+        """Shapes fixed to the world."""
+        return self.model.geometry
+
+    @cached_property
+    def controller(self) -> Together:
+        """All controllers as one."""
+        return Together(self.model, self.controllers)
+
+    @cached_property
+    def limit_restitution(self) -> Array:
+        """Restitution of every joint limit, in the order of `mcpframe.contact.limits.all_limits`."""
+        by_dof = rates_by_name(self.model, "limit_restitution", self.stepping.limit_restitution)
+        return frozen(by_dof[all_limits(self.model.tree).dof])
+
+    def initial_state(self) -> State:
+        """Return a new state where the scene starts."""
+        return self.model.state(self.theta, self.theta_dot, self.time)
+
+    def detector(self, margin: float = 0.0) -> Detector:
+        """Return what finds the contacts of the scene's shapes with gaps up to a margin, in metres."""
+        return Detector(self.model, self.ignore, self.materials, margin, self.neighbours)
+
+    def with_stepping(self, **options: Any) -> Scene:
+        """Return the scene with some settings of its stepping changed, as dt, solver or duration."""
+        return replace(self, stepping=self.stepping.with_options(**options))
+
+    def _check_loops(self) -> None:
+        if not self.model.closures:
+            return
+        error = float(np.abs(closure_rows(self.initial_state()).error).max(initial=0.0))
+        if error > OPEN_LOOP:
+            raise ModelError(
+                f"theta: the loops of model {self.model.name!r} are open by {error:.3g} m or rad at the "
+                "start; mcpframe.multibody.project_loops closes them"
+            )
+
+
+def _instance(name: str, value: Part | None, kind: type[Part]) -> Part:
+    """Return a value of some type, the default one for None, or raise ModelError."""
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise ModelError(f"{name}: {value!r} is not a {kind.__name__}")
+    return value
+
+
+def _materials(materials: Any) -> Mapping[Names, Material]:
+    """Return materials by names; one alone is for all."""
+    table = {DEFAULT: materials or Material()} if not isinstance(materials, Mapping) else dict(materials)
+    return {
+        names: _instance(f"material of {names!r}", material, Material) for names, material in table.items()
+    }
+
+
+def _controller(model: Model, controller: Any) -> Controller:
+    if not isinstance(controller, Controller):
+        return Function(model, controller)
+    if controller.model is not model:
+        raise ModelError(
+            f"controller {type(controller).__name__}: made for another model than the scene's; make it for "
+            "the joined one"
+        )
+    return controller

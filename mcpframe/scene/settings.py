@@ -1,0 +1,122 @@
+"""How a scene is to be stepped: formulation, solver, scheme and tolerances; and what is kept of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from mcpframe.exceptions import OptionError, nearest
+from mcpframe.solving.plugin import AbstractFormulation, AbstractSolver
+from mcpframe.solving.registry import FORMULATIONS, SOLVERS, Registry
+
+
+class Settings(BaseModel):
+    """Base of settings: frozen, typed, with ranges; unknown ones are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, strict=True)
+
+    def __init__(self, **options: Any) -> None:
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise OptionError(_explain(type(self), error)) from None
+
+    def with_options(self, **options: Any) -> Self:
+        """Return the settings with some changed, checked as when they were made."""
+        return type(self)(**{**dict(self), **options})
+
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class Stepping(Settings):
+    """How a scene moves from one time to the next."""
+
+    dt: Positive = Field(default=1e-3, description="step, s")
+    duration: Positive = Field(default=1.0, description="simulated time, s")
+    scheme: Literal["event_driven", "time_stepping"] = Field(
+        default="event_driven",
+        description="stop at every impact, or look at contacts at the ends of steps only",
+    )
+    integrator: Literal["semi_implicit_euler", "rk4"] = Field(
+        default="semi_implicit_euler", description="for the smooth part of a step"
+    )
+    restitution_model: Literal["poisson", "newton"] = Field(
+        default="poisson",
+        description="what restitution is a share of: the normal impulse, or the normal speed",
+    )
+    limit_restitution: float | dict[str, float] = Field(
+        default=0.0,
+        description="share of the speed, or impulse, with which joint limits throw back; or by dof",
+    )
+    drift_control: Literal["projection", "baumgarte", "none"] = Field(
+        default="projection",
+        description="loops are moved back, pulled back in the next step, or left to drift",
+    )
+    on_failure: Literal["stop", "auto", "best"] = Field(
+        default="stop",
+        description="when a solve fails: stop, the problem saved; try `auto`; take the best point",
+    )
+    tol: Positive = Field(default=1e-9, description="natural residual of a solved step, relative")
+    time_tolerance: Positive = Field(default=1e-9, description="how well the time of an impact is found, s")
+    penetration_tolerance: NotNegative = Field(default=1e-6, description="overlap that counts as touching, m")
+    rest_speed: NotNegative = Field(default=1e-6, description="normal speed below which a contact rests, m/s")
+    max_impacts: int = Field(
+        default=100, ge=1, description="impacts in one step before the sequence is cut short"
+    )
+    formulation: AbstractFormulation = Field(
+        default_factory=lambda: FORMULATIONS.create("os", {}), description="name, or table with a name"
+    )
+    solver: AbstractSolver = Field(
+        default_factory=lambda: SOLVERS.create("lemke", {}), description="name, or table with a name"
+    )
+
+    @field_validator("limit_restitution")
+    @classmethod
+    def _is_share(cls, value: float | dict[str, float]) -> float | dict[str, float]:
+        for number in value.values() if isinstance(value, dict) else (value,):
+            if not 0.0 <= number <= 1.0:
+                raise OptionError(f"{value!r}: restitution must lie between 0 and 1")
+        return value
+
+    @field_validator("formulation", mode="before")
+    @classmethod
+    def _known_formulation(cls, value: Any) -> Any:
+        return _plugin(FORMULATIONS, value)
+
+    @field_validator("solver", mode="before")
+    @classmethod
+    def _known_solver(cls, value: Any) -> Any:
+        return _plugin(SOLVERS, value)
+
+
+class Output(Settings):
+    """What is kept of a run."""
+
+    every: int = Field(default=1, ge=1, description="record every so many steps; impacts are always recorded")
+
+
+def _plugin(registry: Registry[Any], value: Any) -> Any:
+    """Return the plugin that a name or a table asks for, or the plugin itself."""
+    if isinstance(value, registry.base):
+        return value
+    if isinstance(value, Mapping):
+        return registry.from_table(value)
+    if not isinstance(value, str):
+        raise OptionError(
+            f"{value!r}: give the name of a {registry.kind}, or a table with a name and options"
+        )
+    return registry.create(value, {})
+
+
+def _explain(cls: type[Settings], error: ValidationError) -> str:
+    first = error.errors()[0]
+    key, message = str(first["loc"][0]), first["msg"]
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {key!r};{nearest(key, cls.model_fields)} (keys: {', '.join(cls.model_fields)})"
+    if first["type"] == "value_error":  # one of ours, which says it all
+        return f"{key}: {first['ctx']['error']}"
+    return f"{key} = {first['input']!r}: {message[0].lower()}{message[1:]}"

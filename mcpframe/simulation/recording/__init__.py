@@ -1,0 +1,1 @@
+"""Recording: what a run leaves behind, on its way to memory and disk, and how it is resumed."""

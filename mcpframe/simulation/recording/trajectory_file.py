@@ -1,0 +1,292 @@
+"""The HDF5 file of a trajectory: plain h5py reads it without mcpframe.
+
+    /            attributes: format = "mcpframe-trajectory", version = 1
+    /header      attributes: name, scene (TOML), and JSON: model, link_names, options, seed, solvers, versions
+    /steps       one dataset per column of `StepBlock` [n, ...]; attribute unit, and names of codes
+    /contacts    columns of `ContactTable`, those of step 0 first; steps/n_contacts says how many each has
+    /impacts     columns of `ImpactTable`, likewise
+    /checkpoint  what the run needs beside the last step to go on, attribute n_steps: after how many steps
+
+Everything is appended at the end; nothing that was written is changed, but for the checkpoint.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import weakref
+from collections.abc import Iterable, Mapping
+from dataclasses import Field
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.exceptions import FileFormatError
+from mcpframe.io.journal import JournaledFile
+from mcpframe.multibody.model.model import Model
+from mcpframe.simulation.recording.header import Header
+from mcpframe.simulation.recording.steps import (
+    NAMES,
+    ContactTable,
+    ImpactTable,
+    Indices,
+    StepBlock,
+    Table,
+    columns,
+    empty,
+)
+
+FORMAT, VERSION = "mcpframe-trajectory", 1
+TABLES: dict[str, type[Table]] = {"steps": StepBlock, "contacts": ContactTable, "impacts": ImpactTable}
+CHUNK_ROWS, CHUNK_BYTES = {"steps": 2048, "contacts": 8192, "impacts": 1024}, 262144
+"""Most rows, and most bytes, of the pieces that a dataset grows by."""
+UNREADABLE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
+"""What h5py raises on a file that is cut off, damaged, on a full disk, or something else altogether."""
+
+Checkpoint = Mapping[str, NDArray[Any]]
+Datasets = dict[tuple[str, str], h5py.h5d.DatasetID]
+"""By table and column."""
+
+
+class TrajectoryFile:
+    """A file open to append steps to, each time as a whole or not at all.
+
+    Attributes:
+        path: where it is.
+        header: what it says of the run.
+    """
+
+    def __init__(self, path: Path, stream: JournaledFile, file: h5py.File, header: Header) -> None:
+        self.path, self.header = path, header
+        self._stream, self._file = stream, file
+        self._datasets = datasets(file)  # open all the time, so that their last chunks stay in memory
+        # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
+        self._finish = weakref.finalize(self, _close, file, stream, commit=True)
+
+    @staticmethod
+    def create(path: Path, header: Header) -> TrajectoryFile:
+        """Make a new file; an empty one may be there, as a run leaves that is killed at once."""
+        texts = header.texts()
+        stream = JournaledFile(path)
+        if stream.seek(0, os.SEEK_END):
+            stream.close()
+            raise FileFormatError(f"{path}: exists already; resume the run in it, or remove it first")
+        try:
+            file = h5py.File(stream, "w")
+            write_header(file, texts, header.model)
+            file.flush()
+            stream.commit()
+        except OSError as error:
+            stream.close()
+            raise FileFormatError(f"{path}: cannot be written ({error})") from None
+        return TrajectoryFile(path, stream, file, header)
+
+    @staticmethod
+    def open(path: Path) -> TrajectoryFile:
+        """Open the file of a run and cut off what is behind its last complete step."""
+        stream, file = JournaledFile(path), None
+        try:
+            file = h5py.File(stream, "r+")
+            header = read_header(file, str(path))
+            keep_complete_steps(file)
+            file.flush()
+            stream.commit()
+        except UNREADABLE as error:
+            _close(file, stream, commit=False)
+            raise not_a_trajectory(path, error) from None
+        return TrajectoryFile(path, stream, file, header)
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps the file holds."""
+        return int(self._datasets["steps", "time"].shape[0])
+
+    def last(self) -> StepBlock | None:
+        """Return the last step."""
+        return read_steps(self._file, self.n_steps - 1) if self.n_steps else None
+
+    def checkpoint(self) -> dict[str, NDArray[Any]] | None:
+        """Return the checkpoint, or None where none belongs to the last step."""
+        group = self._file["checkpoint"]
+        if not len(group) or group.attrs["n_steps"] != self.n_steps:
+            return None
+        return {name: np.asarray(dataset[()]) for name, dataset in group.items()}
+
+    def take_header(self, header: Header) -> None:
+        """Put another header in the place of the one that is there; what moves must be the same."""
+        self._file["header"].attrs.update(header.texts())
+        self._file.flush()
+        self._stream.commit()
+        self.header = header
+
+    def append(self, blocks: Iterable[StepBlock], checkpoint: Checkpoint) -> None:
+        """Add steps and the checkpoint that belongs to the last of them; on return they are in the file.
+
+        Raises:
+            FileFormatError: the disk is full, say. The file is closed, as it was before.
+        """
+        if not self._finish.alive:
+            raise FileFormatError(f"{self.path}: is closed")
+        try:
+            for block in blocks:
+                append_steps(self._datasets, block)
+            _write_checkpoint(self._file["checkpoint"], checkpoint, self.n_steps)
+            self._file.flush()
+            self._stream.commit()
+        except UNREADABLE as error:
+            self._finish.detach()
+            _close(self._file, self._stream, commit=False)
+            raise FileFormatError(f"{self.path}: cannot be written ({error})") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._finish()
+
+
+def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> None:
+    """Fill a new file with the texts of a header and datasets without rows."""
+    file.attrs.update({"format": FORMAT, "version": VERSION})
+    file.create_group("header").attrs.update(texts)
+    file.create_group("checkpoint").attrs["n_steps"] = 0
+    for name, table in TABLES.items():
+        group = file.create_group(name)
+        rows = empty(table, n_theta=model.n_theta, N=model.n_dofs)
+        for about in columns(table):
+            _create(group, about, rows[about.name], CHUNK_ROWS[name])
+
+
+def datasets(file: h5py.File) -> Datasets:
+    """Return the open datasets of the columns."""
+    return {
+        (name, about.name): file[name][about.name].id
+        for name, table in TABLES.items()
+        for about in columns(table)
+    }
+
+
+def append_steps(places: Datasets, block: StepBlock) -> None:
+    """Add the rows of a block to the datasets."""
+    for name, table in (("steps", block), ("contacts", block.contacts), ("impacts", block.impacts)):
+        for column, array in table.items():
+            if len(array):
+                _append(places[name, column], array)
+
+
+def _append(dataset: h5py.h5d.DatasetID, rows: NDArray[Any]) -> None:
+    """Add rows to a dataset, by HDF5's own calls: h5py's indexing takes twenty times as long.
+
+    Rows that fill whole chunks go to the file as they are; the rest are gathered in HDF5's chunk cache.
+    """
+    n, *widths = dataset.shape
+    dataset.set_extent((n + len(rows), *widths))
+    if not rows.size:
+        return
+    rows = np.ascontiguousarray(rows)
+    chunk = dataset.get_create_plist().get_chunk()[0]
+    head = min(-n % chunk, len(rows))
+    tail = head + (len(rows) - head) // chunk * chunk
+    _write(dataset, n, rows[:head])
+    for k in range(head, tail, chunk):
+        dataset.write_direct_chunk((n + k, *(0 for _ in widths)), rows[k : k + chunk])
+    _write(dataset, n + tail, rows[tail:])
+
+
+def _write(dataset: h5py.h5d.DatasetID, start: int, rows: NDArray[Any]) -> None:
+    if len(rows):
+        place = dataset.get_space()
+        place.select_hyperslab((start, *(0 for _ in rows.shape[1:])), rows.shape)
+        dataset.write(h5py.h5s.create_simple(rows.shape), place, rows)
+
+
+def keep_complete_steps(file: h5py.File) -> None:
+    """Cut off everything behind the last step of which all columns, contacts and impacts are there."""
+    contact_start, impact_start = _starts(file, "n_contacts"), _starts(file, "n_impacts")
+    n = min(len(dataset) for dataset in file["steps"].values())
+    n_contacts = min(len(dataset) for dataset in file["contacts"].values())
+    n_impacts = min(len(dataset) for dataset in file["impacts"].values())
+    n = min(n, int((contact_start <= n_contacts).sum()) - 1, int((impact_start <= n_impacts).sum()) - 1)
+    for name, rows in (("steps", n), ("contacts", contact_start[n]), ("impacts", impact_start[n])):
+        for dataset in file[name].values():
+            if len(dataset) != rows:
+                dataset.resize(rows, axis=0)
+
+
+def read_header(file: h5py.File, where: str) -> Header:
+    """Return the header, or raise FileFormatError or ValueError where the file is no trajectory."""
+    if file.attrs.get("format") != FORMAT:
+        raise ValueError(f"it holds {', '.join(file) or 'nothing'}, and no attribute format = {FORMAT!r}")
+    if file.attrs["version"] > VERSION:
+        raise ValueError(
+            f"its version {file.attrs['version']} is newer than {VERSION}, the newest known here"
+        )
+    return Header.from_texts({name: str(text) for name, text in file["header"].attrs.items()}, where)
+
+
+def read_steps(file: h5py.File, first: int = 0) -> StepBlock:
+    """Return the steps from the first-th on."""
+    n = len(file["steps/time"])
+    contacts = _starts(file, "n_contacts")[[first, n]]
+    impacts = _starts(file, "n_impacts")[[first, n]]
+    return StepBlock(
+        **_columns(file["steps"], StepBlock, first, n),
+        contacts=ContactTable(**_columns(file["contacts"], ContactTable, *contacts)),
+        impacts=ImpactTable(**_columns(file["impacts"], ImpactTable, *impacts)),
+    )
+
+
+def not_a_trajectory(path: Path, error: Exception) -> FileFormatError:
+    """Return the error to raise for a file that h5py or this module refuses."""
+    if isinstance(error, FileFormatError):
+        return error
+    return FileFormatError(f"{path}: is not a complete trajectory file ({error})")
+
+
+def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -> None:
+    """Replace the checkpoint, in the same places of the file where the kinds of arrays are the same."""
+    group.attrs["n_steps"] = n_steps
+    for name in set(group) - set(checkpoint):
+        del group[name]
+    for name, array in checkpoint.items():
+        if name in group and (group[name].ndim, group[name].dtype) != (array.ndim, array.dtype):
+            del group[name]
+        if name not in group:
+            grows = {"maxshape": (None,) * array.ndim, "chunks": True} if array.ndim else {}
+            group.create_dataset(name, shape=array.shape, dtype=array.dtype, **grows)
+        elif array.ndim:
+            group[name].resize(array.shape)
+        group[name][...] = array
+
+
+def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> None:
+    row_bytes = max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:])))
+    n_rows = min(most_rows, max(1, CHUNK_BYTES // row_bytes))
+    chunks = (n_rows, *(max(1, width) for width in rows.shape[1:]))
+    most = (None, *(width or None for width in rows.shape[1:]))  # a width of zero counts as unknown
+    dataset = group.create_dataset(about.name, data=rows, maxshape=most, chunks=chunks)
+    if about.metadata["unit"]:
+        dataset.attrs["unit"] = about.metadata["unit"]
+    if about.name in NAMES:
+        dataset.attrs["names"] = json.dumps(NAMES[about.name])
+
+
+def _starts(file: h5py.File, counts: str) -> Indices:
+    starts: Indices = np.concatenate([[0], np.cumsum(file["steps"][counts][()])]).astype(np.int64)
+    return starts
+
+
+def _columns(group: h5py.Group, table: type[Table], start: int, stop: int) -> dict[str, NDArray[Any]]:
+    return {about.name: group[about.name][start:stop] for about in columns(table)}
+
+
+def _close(file: h5py.File | None, stream: JournaledFile, commit: bool) -> None:
+    """Close a file, with what was written since the last commit or without."""
+    if file is not None:
+        with contextlib.nullcontext() if commit else contextlib.suppress(OSError, RuntimeError):
+            file.close()
+    if commit:
+        stream.commit()
+    stream.close()

@@ -1,0 +1,112 @@
+"""What a plugin offers so that compiled code can call it: addresses of kernels with the signatures below.
+
+A loop over time steps runs without the interpreter where the formulation and the solver both have such
+kernels; see `mcpframe.simulation.compiled`. Whoever has none is called from Python, step by step.
+
+A formulation keeps its integers in `IR` and its doubles in `XR`, laid out as it likes, with room for so many
+contacts; the problem that it writes it describes in `IP`:
+
+    IP[N_ROWS], and where in XR its M (by rows), q, lower and upper begin; then for each contact where in z
+    its β and σ begin and how many there are, and which β is the normal impulse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from mcpframe.jit import CodesOut, Indices, IndicesOut, Matrix, Vector, VectorOut, calls_of
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# IP: the problem, then a row per contact.
+N_ROWS, M_AT, Q_AT, LOWER_AT, UPPER_AT = range(5)
+PROBLEM_HEAD = 8
+Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL = range(5)
+CONTACT_ROWS = 5
+
+SEPARATING, ROLLING, SLIDING = range(3)
+"""Modes of contacts, in the order of `mcpframe.contact.outcome.Mode`."""
+
+call_plan = calls_of(types.int64(Indices, IndicesOut, VectorOut, IndicesOut, Indices, types.int64), "plan")
+"""plan(I, IR, XR, IP, contacts, n_u): lay the problem out for contacts (body A, body B, key, material)
+[n_u, 4] of a tree I; return 0, or 1 where there is no room for them."""
+call_assemble = calls_of(
+    types.int64(Indices, VectorOut, IndicesOut, VectorOut, Vector, types.float64, types.float64, types.int64),
+    "assemble",
+)
+"""assemble(I, X, IR, XR, records, dt, gap_share, done): write M and q of a step of dt from the state X, and
+the free acceleration into X; normal rows get gap_share times the gaps of the contacts' records; `done` is 1
+where the kinematics are. Return 0, or what `mcpframe.multibody.kernels.entries.free_dynamics` does."""
+call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector, types.float64), "constants")
+"""constants(IR, XR, records, gap_share): write q again, for other gaps."""
+call_recover = calls_of(
+    types.void(
+        Indices,
+        VectorOut,
+        IndicesOut,
+        VectorOut,
+        Vector,
+        types.float64,
+        Vector,
+        VectorOut,
+        VectorOut,
+        IndicesOut,
+    ),
+    "recover",
+)
+"""recover(I, X, IR, XR, records, gap_share, z, response, impulses, modes): write Mass^-1 J* of the impulses z
+[N], the impulse on A of every contact in world axes [n_u, 4], and its mode."""
+call_solve = calls_of(
+    types.int64(
+        Matrix,
+        Vector,
+        Vector,
+        Vector,
+        CodesOut,
+        types.boolean,
+        types.float64,
+        VectorOut,
+        VectorOut,
+        IndicesOut,
+    ),
+    "solve",
+)
+"""solve(M, q, lower, upper, codes, warm, tol, z, W, IW): write z; return iterations. The first n codes are a
+basis to start from (where warm), and that of z on return; W, IW are workspaces."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledFormulation:
+    """A formulation that compiled code can call, for one tree of links and given laws.
+
+    Attributes:
+        plan, assemble, constants, recover: addresses of kernels, as above.
+        rows_per_contact: most rows of z that a contact has.
+        room: returns IR, XR for up to so many contacts.
+    """
+
+    plan: int
+    assemble: int
+    constants: int
+    recover: int
+    rows_per_contact: int
+    room: Callable[[int], tuple[Integers, Array]]
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledSolver:
+    """A solver that compiled code can call.
+
+    Attributes:
+        solve: address of a kernel, as above.
+        room: returns W, IW for up to so many rows.
+    """
+
+    solve: int
+    room: Callable[[int], tuple[Array, Integers]]

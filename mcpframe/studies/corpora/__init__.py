@@ -1,0 +1,1 @@
+"""Corpora: recipes and harvests of problems, their labels, and their export."""

@@ -1,0 +1,238 @@
+"""Run a study: record scenes, plan what is left, keep every row as it comes, and tell how it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mcpframe.exceptions import OptionError, nearest
+from mcpframe.studies.running.executors import Executor
+from mcpframe.studies.running.executors.local import Local
+from mcpframe.studies.running.progress import Progress
+from mcpframe.studies.running.task import Context
+from mcpframe.studies.sources.source import Recording
+from mcpframe.studies.study.row import Row
+from mcpframe.studies.study.store import FILE_NAME, Store
+from mcpframe.studies.study.study import Study
+from mcpframe.studies.study.study_file import load_study
+from mcpframe.studies.study.units import (
+    AS_GIVEN,
+    Job,
+    Labelled,
+    Made,
+    Message,
+    Recorded,
+    Unit,
+    all_keys,
+    plan,
+)
+
+EXECUTORS = ("local", "dask")
+OUT = Path("out")
+"""Where the folders of studies are unless one is named."""
+FAILURES, RECORDINGS = "failures", "recordings"
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a study has come to.
+
+    Attributes:
+        rows: all of them.
+        header: what they were made with.
+        folder: where they are kept.
+    """
+
+    rows: list[Row]
+    header: dict[str, Any]
+    folder: Path
+
+
+def run_study(
+    study: Study | str | os.PathLike[str],
+    *,
+    executor: str | Executor = "local",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+) -> Results:
+    """Run a study, or what is left of it, and return its rows.
+
+    Args:
+        study: a study, or the path of its file.
+        executor: "local", "dask", or an executor.
+        workers: worker processes.
+        scheduler: address of a dask scheduler.
+        out: folder of the study; ``out/NAME`` unless given. Rows that are there are not made again.
+        progress: show on the terminal how it goes.
+
+    Raises:
+        OptionError: the folder holds rows made with other settings, versions or on another machine.
+
+    >>> results = run_study("study.toml", executor="local", workers=2)  # doctest: +SKIP
+    """
+    study = study if isinstance(study, Study) else load_study(study)
+    folder = Path(out) if out is not None else OUT / study.name
+    for source in study.sources:
+        source.prepare(study.place(), progress)
+    if not isinstance(executor, str):
+        return _run(study, executor, folder, progress)
+    with contextlib.closing(make_executor(executor, workers, scheduler)) as made:
+        return _run(study, made, folder, progress)
+
+
+def _run(study: Study, executor: Executor, folder: Path, progress: bool) -> Results:
+    _make_folder(folder)
+    with _alone(folder), Store.open(folder / FILE_NAME, header_of(study, executor)) as store:
+        store.note(published=[dict(table) for table in study.published])  # of this run, if it goes on
+        with Progress(study.name, progress) as bar:
+            _record_scenes(study, executor, folder, bar)
+            context = Context(study, _recordings(study, folder))
+            groups = context.groups()
+            bar.begin(sum(1 for _ in all_keys(study, groups)), len(store))
+            chains = plan(study, groups, store)
+            with contextlib.closing(executor.run(context, chains)) as messages:
+                for message in messages:
+                    _keep(message, store, folder)
+                    bar.show(message)
+        if chains:
+            store.note(finished=_now())
+        return Results(store.rows(), store.header, folder)
+
+
+def make_executor(name: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
+    """Return an executor by its name."""
+    if name not in EXECUTORS:
+        raise OptionError(f"executor {name!r};{nearest(name, EXECUTORS)} (known: {', '.join(EXECUTORS)})")
+    if name == "dask":
+        from mcpframe.studies.running.executors.dask_cluster import Dask
+
+        return Dask(scheduler, workers)
+    if scheduler is not None:
+        raise OptionError(f"scheduler {scheduler!r}: is for the executor 'dask'")
+    return Local(workers)
+
+
+def header_of(study: Study, executor: Executor) -> dict[str, Any]:
+    """Return what the rows of a study are made with."""
+    settings = study.settings
+    return {
+        "name": study.name,
+        "started": _now(),
+        "finished": "",
+        "mcpframe": executor.provenance()["versions"].get("mcpframe", ""),
+        **executor.provenance(),
+        "threads": settings.threads,
+        "tol": settings.tol,
+        "time_limit": settings.time_limit,
+        "repeats": settings.repeats,
+        "config": study.config(),
+        "executor": executor.describe(),
+        "published": [dict(table) for table in study.published],
+    }
+
+
+def _keep(message: Message, store: Store, folder: Path) -> None:
+    """Write what a message brings to the store, and the problem of a failed row beside it."""
+    if isinstance(message, Labelled):
+        store.label(message.case, message.labels)
+    elif isinstance(message, Made) and not store.has(message.row.key):
+        row = message.row
+        if message.problem is not None:
+            row = replace(row, problem_file=_save_failure(row, message.problem, folder))
+        store.add(row, message.chain, message.carry)
+
+
+def _save_failure(row: Row, problem: bytes, folder: Path) -> str:
+    """Write the problem of a failed row, once for all solvers; return where, seen from the folder."""
+    place = Path(FAILURES) / f"{row.case}-{row.formulation}.npz".replace("/", "_").replace(" ", "_")
+    if not (folder / place).exists():
+        (folder / FAILURES).mkdir(exist_ok=True)
+        part = (folder / place).with_suffix(".part")
+        part.write_bytes(problem)
+        part.replace(folder / place)
+    return place.as_posix()
+
+
+def _record_scenes(study: Study, executor: Executor, folder: Path, bar: Progress) -> None:
+    """Run the scenes whose runs are not in the folder."""
+    missing = [(s, g) for s, g in _runs(study) if not _run_file(study, folder, s, g).exists()]
+    chains = [[Unit("record", s, g, AS_GIVEN, (Job(0, 0, 0),))] for s, g in missing]
+    if not chains:
+        return
+    with contextlib.closing(executor.run(Context(study), chains)) as messages:
+        for message in messages:
+            bar.show(message)
+            if isinstance(message, Recorded):
+                _save_run(study, folder, message)
+
+
+def _save_run(study: Study, folder: Path, run: Recorded) -> None:
+    if run.reason:
+        name = study.sources[run.source].name
+        raise OptionError(f"problems {name!r}: its scene did not run to the end: {run.reason}")
+    path = _run_file(study, folder, run.source, run.group)
+    path.parent.mkdir(exist_ok=True)
+    with path.with_suffix(".part").open("wb") as stream:
+        np.savez(stream, **run.recording)  # type: ignore[arg-type]
+    path.with_suffix(".part").replace(path)
+
+
+def _recordings(study: Study, folder: Path) -> dict[int, dict[int, Recording]]:
+    """Return the runs of all scenes."""
+    found: dict[int, dict[int, Recording]] = {}
+    for s, g in _runs(study):
+        with np.load(_run_file(study, folder, s, g), allow_pickle=False) as fields:
+            found.setdefault(s, {})[g] = dict(fields)
+    return found
+
+
+def _runs(study: Study) -> list[tuple[int, int]]:
+    """Return source and group of every scene that is to be run."""
+    scenes = [(s, source) for s, source in enumerate(study.sources) if source.needs_recording()]
+    return [(s, g) for s, source in scenes for g in range(source.most_cases(study.place())[0])]
+
+
+def _run_file(study: Study, folder: Path, s: int, g: int) -> Path:
+    return folder / RECORDINGS / f"{study.sources[s].name}-{g:03d}.npz".replace("/", "_")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"--out {folder}: cannot be made a folder ({error.strerror})") from None
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse to work in a folder where another run is at work."""
+    with (folder / ".lock").open("w") as stream:
+        if not _locked(stream):
+            raise OptionError(f"--out {folder}: another run is at work there; wait for it, or give another")
+        yield
+
+
+def _locked(stream: IO[str]) -> bool:
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""Sources: where the problems of a study come from."""

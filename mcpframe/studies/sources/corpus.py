@@ -1,0 +1,189 @@
+"""Problems of an HDF5 corpus as a source: chosen by labels, made by a recipe where there is no file yet."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from mcpframe.exceptions import OptionError, nearest
+from mcpframe.io.corpus import Corpus
+from mcpframe.studies.corpora.recipes import make_corpus, takes_of
+from mcpframe.studies.sources.source import GIVEN, AbstractSource, Case, Group, Place, within
+from mcpframe.studies.study.row import Label
+
+
+class CorpusSource(AbstractSource):
+    """Problems of an HDF5 corpus, in its order, which is that of time where it was harvested from a run."""
+
+    kind: ClassVar[str] = "corpus"
+
+    corpus: str = Field(description="file of the corpus (.h5)")
+    recipe: str = Field("", description="recipe by which the file is made where there is none, or all")
+    size: Literal["quick", "full"] = Field("full", description="how much of the recipe is made")
+    where: dict[str, Any] = Field(
+        {}, description="labels to choose by: a value, a list of values, or a table with min and max"
+    )
+    tags: list[str] = Field([], description="tags that a problem must have, all of them")
+    every: int = Field(1, ge=1, description="take every so many of those chosen")
+    limit: int | None = Field(None, ge=1, description="take so many at most, the first ones")
+
+    def default_name(self) -> str:
+        """Return the name of the file."""
+        return Path(self.corpus).stem
+
+    def check(self, place: Place) -> None:
+        """Choose the problems: there must be one, or a recipe that makes them."""
+        for name, wanted in self.where.items():
+            if isinstance(wanted, Mapping) and not wanted.keys() <= {"min", "max"}:
+                raise OptionError(f"where: {name} = {wanted!r}: a table has the keys min and max")
+        if self.recipe:
+            takes_of(self.recipe, self.size)
+        if self.is_ready(place):
+            self._check_choice(place)
+        elif not self.recipe:
+            raise OptionError(
+                f"corpus = {self.corpus!r}: there is no such file in {place.folder}; with recipe = "
+                f'"all" it is made'
+            )
+
+    def prepare(self, place: Place, progress: bool) -> None:
+        """Make the corpus by its recipe."""
+        if not self.is_ready(place):
+            path = place.folder / self.corpus
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make_corpus(self.recipe, path, size=self.size, progress=progress).close()
+        with within(f"problems {self.name!r}"):
+            self._check_choice(place)
+
+    def is_ready(self, place: Place) -> bool:
+        """Return whether the file is there."""
+        return (place.folder / self.corpus).is_file()
+
+    def most_cases(self, place: Place) -> tuple[int, int]:
+        """Return how many there are, or at most will be."""
+        if self.is_ready(place):
+            return super().most_cases(place)
+        takes = takes_of(self.recipe, self.size)
+        count = sum(take.count for _, take in takes)
+        return len(takes), min(count, self.limit or count)
+
+    def files(self, place: Place) -> list[Path]:
+        """Return the corpus."""
+        return [place.folder / self.corpus]
+
+    def groups(self, place: Place) -> list[Group]:
+        """Return one group per run, so that no warm start goes from one to another."""
+        about = _about(place.folder / self.corpus)
+        return [
+            Group(f"{self.name}/{run}", about[chosen[0]].system, {}, [self._case(i) for i in chosen])
+            for run, chosen in self._runs(place).items()
+        ]
+
+    def open(self, place: Place, g: int) -> Callable[[int], Case]:
+        """Return what reads the problems."""
+        path = place.folder / self.corpus
+        chosen = list(self._runs(place).values())[g]
+        about, corpus = _about(path), Corpus(path)
+
+        def make(i: int) -> Case:
+            problem = corpus[chosen[i]].problem
+            return Case(self._case(chosen[i]), problem=problem, labels=about[chosen[i]].labels)
+
+        return make
+
+    def _case(self, index: int) -> str:
+        return f"{self.name}/{index:06d}"
+
+    def _runs(self, place: Place) -> dict[str, list[int]]:
+        """Return the chosen problems by the run they come from."""
+        about = _about(place.folder / self.corpus)
+        found: dict[str, list[int]] = {}
+        for index in self._chosen(place):
+            found.setdefault(about[index].run, []).append(index)
+        return found
+
+    def _chosen(self, place: Place) -> list[int]:
+        chosen = [
+            index
+            for index, about in enumerate(_about(place.folder / self.corpus))
+            if {*self.tags} <= about.tags
+            and all(_fits(about.labels.get(key), want) for key, want in self.where.items())
+        ]
+        return chosen[:: self.every][: self.limit]
+
+    def _check_choice(self, place: Place) -> None:
+        about = _about(place.folder / self.corpus)
+        known = sorted({name for one in about for name in one.labels})
+        for name in self.where:
+            if name not in known:
+                raise OptionError(
+                    f"where: no problem has the label {name!r};{nearest(name, known)} "
+                    f"(labels: {', '.join(known) or 'none'})"
+                )
+        if not self._chosen(place):
+            raise OptionError(f"where: none of the {len(about)} problems of {self.corpus!r} is chosen")
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a problem in a file.
+
+    Attributes:
+        system: it comes from.
+        run: it comes from; consecutive problems of one run are neighbours in time.
+        labels, tags: as they were written.
+    """
+
+    system: str
+    run: str
+    labels: Mapping[str, Label]
+    tags: frozenset[str]
+
+
+def _about(path: Path) -> list[About]:
+    """Return what is known about every problem of a corpus, without reading the problems."""
+    return _about_at(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _about_at(path: Path, changed: int) -> list[About]:
+    with Corpus(path) as corpus:
+        return [known_of(texts) for texts in corpus.texts()]
+
+
+def known_of(texts: Mapping[str, str]) -> About:
+    """Return what the texts of a record tell; a tag ``key=value`` is a label as well."""
+    origin, tags = json.loads(texts.get("provenance", "{}")), json.loads(texts.get("labels", "[]"))
+    labels = dict(origin.get("labels", {}))
+    for tag in tags:
+        key, equals, value = tag.partition("=")
+        if equals:
+            labels[key] = _value(value)
+    if "recipe" in origin:
+        labels["recipe"] = str(origin["recipe"])
+    system = str(origin.get("system", GIVEN))
+    run = " ".join([system, *(f"{key}={value}" for key, value in origin.get("parameters", {}).items())])
+    return About(system, run, labels, frozenset(tags))
+
+
+def _value(text: str) -> Label:
+    """Return a number or a flag that a text means, or the text."""
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value if isinstance(value, (bool, int, float)) else text
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        is_number = isinstance(value, (int, float))
+        return is_number and wanted.get("min", value) <= value <= wanted.get("max", value)
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)

@@ -1,0 +1,190 @@
+"""Sources of problems that come as they are, from FCLIB and .npz files, and from generators."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from mcpframe.exceptions import OptionError, nearest
+from mcpframe.io.fclib import load_fclib
+from mcpframe.io.npz import load_record
+from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.generators import CLASSES, FAMILIES, contact_system, random_lcp
+from mcpframe.studies.sources.corpus import known_of
+from mcpframe.studies.sources.source import (
+    GIVEN,
+    AbstractSource,
+    Case,
+    Group,
+    Place,
+    Point,
+    existing,
+    group_name,
+    points,
+)
+from mcpframe.studies.study.row import Label
+
+EXACT = 0
+"""Friction directions that stand for the exact cone."""
+CONE = "directions of a friction cone given exactly, 0 for the exact cone; a list is a grid"
+
+
+class FileSource(AbstractSource):
+    """What sources of single files share: a list of them, and the cone of friction problems."""
+
+    friction_directions: int | list[int] = Field(4, description=CONE)
+
+    def paths(self, place: Place) -> list[Path]:
+        """Return the files."""
+        return list(existing(place, getattr(self, self.kind), self.kind))
+
+    def files(self, place: Place) -> list[Path]:
+        """Return the files."""
+        return self.paths(place)
+
+    def default_name(self) -> str:
+        """Return the kind of the files, or the name of the only one."""
+        named = getattr(self, self.kind)
+        return Path(named).stem if isinstance(named, str) and "*" not in named else self.kind
+
+    def check(self, place: Place) -> None:
+        """Read every file."""
+        for g in range(len(self._points())):
+            make = self.open(place, g)
+            for i in range(len(self.paths(place))):
+                make(i)
+
+    def groups(self, place: Place) -> list[Group]:
+        """Return one group per cone, with the files in their order."""
+        stems = _distinct([path.stem for path in self.paths(place)])
+        found = []
+        for point in self._points():
+            name = group_name(self.name, {"friction_directions": self.friction_directions}, point)
+            found.append(Group(name, GIVEN, point, [f"{name}/{stem}" for stem in stems]))
+        return found
+
+    def open(self, place: Place, g: int) -> Callable[[int], Case]:
+        """Return what reads the files."""
+        paths, group = self.paths(place), self.groups(place)[g]
+
+        def make(i: int) -> Case:
+            problem, labels = self._read(paths[i])
+            n_f = int(self._points()[g]["friction_directions"])
+            return Case(group.cases[i], problem=with_cone(problem, n_f), labels=labels)
+
+        return make
+
+    def _points(self) -> list[Point]:
+        return points({"friction_directions": self.friction_directions})
+
+    @abstractmethod
+    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
+        """Return the problem of a file, and its labels."""
+
+
+class FclibSource(FileSource):
+    """Frictional contact problems in FCLIB files."""
+
+    kind: ClassVar[str] = "fclib"
+
+    fclib: str | list[str] = Field(description="FCLIB files (.hdf5); * stands for any text")
+
+    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
+        return load_fclib(path), {}
+
+
+class NpzSource(FileSource):
+    """Problems in .npz files."""
+
+    kind: ClassVar[str] = "npz"
+
+    npz: str | list[str] = Field(description="files of problems (.npz); * stands for any text")
+
+    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
+        record = load_record(path)
+        texts = {"provenance": json.dumps(dict(record.provenance)), "labels": json.dumps(record.labels)}
+        return record.problem, dict(known_of(texts).labels)
+
+
+class GeneratorSource(AbstractSource):
+    """Seeded problems of `problem.generators`: families of contact problems, and classes of random ones."""
+
+    kind: ClassVar[str] = "generator"
+
+    generator: str = Field(description=f"family ({', '.join(FAMILIES)}) or class ({', '.join(CLASSES)})")
+    sizes: int | list[int] = Field(8, description="contacts of a family, rows of a class; a list is a grid")
+    seeds: int | list[int] = Field(1, description="how many seeds from 0 on, or which")
+    change: list[float] = Field(
+        [0.0], description="how far the system of a family has moved on; several make a chain for warm starts"
+    )
+    friction_directions: int | list[int] = Field(4, description=CONE)
+
+    def default_name(self) -> str:
+        """Return the name of the family or class."""
+        return self.generator
+
+    def check(self, place: Place) -> None:
+        """Make the smallest problem of every point."""
+        known = [*FAMILIES, *CLASSES]
+        if self.generator not in known:
+            hint = nearest(self.generator, known)
+            raise OptionError(f"generator = {self.generator!r};{hint} (known: {', '.join(known)})")
+        if self.generator in CLASSES and {"change", "friction_directions"} & self.model_fields_set:
+            raise OptionError("change, friction_directions: belong to families of contact problems")
+        if not self.change:
+            raise OptionError("change = []: the grid is empty; give at least one value")
+        for g in range(len(self._points())):
+            self.open(place, g)(0)
+
+    def groups(self, place: Place) -> list[Group]:
+        """Return one group per size, seed and cone."""
+        found = []
+        for point in self._points():
+            name = group_name(self.name, self._grid(), point)
+            several = len(self.change) > 1
+            cases = [f"{name}/change={change:g}" if several else name for change in self.change]
+            found.append(Group(name, self.generator, point, cases))
+        return found
+
+    def open(self, place: Place, g: int) -> Callable[[int], Case]:
+        """Return what makes the problems of a point."""
+        point, names = self._points()[g], self.groups(place)[g].cases
+
+        def make(i: int) -> Case:
+            return Case(names[i], problem=self._problem(point, self.change[i]))
+
+        return make
+
+    def _problem(self, point: Point, change: float) -> Any:
+        size, seed = point["size"], point["seed"]
+        if self.generator in CLASSES:
+            return random_lcp(self.generator, size, seed=seed)
+        system = contact_system(size, self.generator, seed=seed, change=change)
+        return with_cone(system.exact_problem(), point["friction_directions"])
+
+    def _grid(self) -> dict[str, Any]:
+        seeds = list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+        grid: dict[str, Any] = {"size": self.sizes, "seed": seeds}
+        if self.generator in FAMILIES:
+            grid["friction_directions"] = self.friction_directions
+        return grid
+
+    def _points(self) -> list[Point]:
+        return points(self._grid())
+
+
+def with_cone(problem: Any, n_f: int) -> Any:
+    """Return a friction problem as a mixed LCP with n_f directions, or as it is; others as they are."""
+    if not isinstance(problem, FrictionProblem) or n_f == EXACT:
+        return problem
+    return problem.to_mixed_lcp(n_f)
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names with a number before those that are there twice."""
+    return [name if names.count(name) == 1 else f"{k:03d}-{name}" for k, name in enumerate(names)]

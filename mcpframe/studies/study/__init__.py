@@ -1,0 +1,1 @@
+"""What a study is: its file, its columns, its units of work."""

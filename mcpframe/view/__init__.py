@@ -1,0 +1,1 @@
+"""Views: plots, pictures, films and the player of a run, and runs compared."""
