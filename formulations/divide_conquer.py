@@ -8,7 +8,7 @@ import numpy as np
 
 from mcpframe.formulations.base import Recovery, StepFormulation, mixed_lcp
 from mcpframe.formulations.law_blocks import block_diagonal
-from mcpframe.formulations.operational_recovery import OperationalRecovery
+from mcpframe.formulations.operational.recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.reference.divide_conquer import divide_and_conquer
 from mcpframe.multibody.rows import Rows

@@ -26,7 +26,7 @@ from pydantic import Field
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.infeasibility import find_certificate
 from mcpframe.problem.problems import MCP, MixedLCP
-from mcpframe.solvers.lemke import Lemke
+from mcpframe.solvers.lemke.method import Lemke
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
 from mcpframe.solving.stages import CompiledSolver

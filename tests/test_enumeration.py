@@ -10,8 +10,8 @@ import mcpframe as mf
 from mcpframe import MixedLCP, Status
 from mcpframe.problem.generators import contact_lcp, random_lcp
 from mcpframe.problem.infeasibility import proves_infeasible
-from mcpframe.solvers.enumeration import Enumeration
-from mcpframe.solvers.face import face_violation
+from mcpframe.solvers.enumeration.face import face_violation
+from mcpframe.solvers.enumeration.method import Enumeration
 from mcpframe.solving.plugin import Request
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 

@@ -5,7 +5,7 @@ import pytest
 
 from mcpframe import MixedLCP
 from mcpframe.problem.generators import random_lcp
-from mcpframe.solvers.face import admissible, face_point, face_violation, regular_point
+from mcpframe.solvers.enumeration.face import admissible, face_point, face_violation, regular_point
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 INF = np.inf

@@ -116,6 +116,6 @@ def test_the_walk_sees_imports_inside_functions_and_not_those_of_type_checkers(t
     path.write_text(
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from mcpframe import hidden\n"
-        "def f():\n    import mcpframe.solvers.lemke\n    from mcpframe import cli\n"
+        "def f():\n    import mcpframe.solvers.lemke.method\n    from mcpframe import cli\n"
     )
     assert set(imported_owners(path)) == {"solvers", "cli"}

@@ -6,8 +6,8 @@ import mcpframe as mf
 from mcpframe import MixedLCP, Status
 from mcpframe.problem.generators import contact_lcp, random_lcp
 from mcpframe.problem.infeasibility import proves_infeasible
-from mcpframe.solvers.interior_point import CENTRALITY, Normalised, Run, start
-from mcpframe.solvers.ipm import IPM
+from mcpframe.solvers.ipm.interior_point import CENTRALITY, Normalised, Run, start
+from mcpframe.solvers.ipm.method import IPM
 from mcpframe.solving.plugin import Request
 
 INF = np.inf

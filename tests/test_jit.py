@@ -9,7 +9,8 @@ from numba import types
 
 from mcpframe import jit, residual
 from mcpframe.jit import KERNELS, Vector, VectorOut, address, by_address, callee, inline, kernel, span
-from mcpframe.solvers import lemke_attempts, pgs_kernels
+from mcpframe.solvers.lemke.method import attempts as lemke_attempts
+from mcpframe.solvers.pgs.method import kernels as pgs_kernels
 
 
 @inline

@@ -7,8 +7,8 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp
-from mcpframe.solvers.free_rows import eliminate_free_rows
-from mcpframe.solvers.lemke import suggested_codes
+from mcpframe.solvers.lemke.method import suggested_codes
+from mcpframe.solvers.shared.free_rows import eliminate_free_rows
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 ROUNDING = 1e-11

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mcpframe.solvers.linear import exact_residual, factorise, least_norm, scaled_matrix
+from mcpframe.solvers.shared.linear import exact_residual, factorise, least_norm, scaled_matrix
 
 ROUNDING = 1e-12
 """Relative error of a solve with condition numbers below 1e3."""

@@ -11,12 +11,12 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
 from mcpframe.problem.generators import contact_lcp, random_lcp
-from mcpframe.solvers.multistart import EndRecord
-from mcpframe.solvers.newton import StartRecord
-from mcpframe.solvers.newton_descent import Record
-from mcpframe.solvers.newton_kernels import FISCHER, MINIMUM, PENALIZED, complementarity_rows
-from mcpframe.solvers.newton_system import DenseSystem, SparseSystem
-from mcpframe.solvers.scaled_model import scaled_model, with_diagonal
+from mcpframe.solvers.newton.descent import Record
+from mcpframe.solvers.newton.kernels import FISCHER, MINIMUM, PENALIZED, complementarity_rows
+from mcpframe.solvers.newton.method import StartRecord
+from mcpframe.solvers.newton.system import DenseSystem, SparseSystem
+from mcpframe.solvers.shared.multistart import EndRecord
+from mcpframe.solvers.shared.scaled_model import scaled_model, with_diagonal
 
 KINDS = (FISCHER, PENALIZED, MINIMUM)
 BOUNDS = ((-np.inf, np.inf), (-1.0, np.inf), (-np.inf, 2.0), (-1.0, 2.0))

@@ -88,8 +88,8 @@ def test_the_wheel_carries_entry_points_and_licence(wheel):
     info = f"mcpframe-{mcpframe.__version__}.dist-info"
     points = archive.read(f"{info}/entry_points.txt").decode()
     assert "[mcpframe.solvers]" in points
-    assert "lemke = mcpframe.solvers.lemke:Lemke" in points
-    assert "os = mcpframe.formulations.operational_space:OperationalSpace" in points
+    assert "lemke = mcpframe.solvers.lemke.method:Lemke" in points
+    assert "os = mcpframe.formulations.operational.space:OperationalSpace" in points
     assert "coulomb = mcpframe.formulations.laws.coulomb:Coulomb" in points
     assert "mcpframe = mcpframe.cli:main" in points
     assert b"Apache License" in archive.read(f"{info}/licenses/LICENSE")

@@ -10,13 +10,13 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
 from mcpframe.problem.generators import FAMILIES, contact_lcp, random_lcp
-from mcpframe.solvers.lemke_kernels import ENDED, PIVOT_LIMIT, SINGULAR
-from mcpframe.solvers.multistart import EndRecord
-from mcpframe.solvers.path_crash import crash
-from mcpframe.solvers.path_linear import LinearPath, basis_of
-from mcpframe.solvers.path_log import MajorRecord, RunRecord
-from mcpframe.solvers.path_search import Majors, Watchdog
-from mcpframe.solvers.scaled_model import scaled_model
+from mcpframe.solvers.lemke.kernels import ENDED, PIVOT_LIMIT, SINGULAR
+from mcpframe.solvers.path.crash import crash
+from mcpframe.solvers.path.linear import LinearPath, basis_of
+from mcpframe.solvers.path.log import MajorRecord, RunRecord
+from mcpframe.solvers.path.search import Majors, Watchdog
+from mcpframe.solvers.shared.multistart import EndRecord
+from mcpframe.solvers.shared.scaled_model import scaled_model
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 ON_PATH = 1e-9

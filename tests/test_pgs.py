@@ -5,8 +5,8 @@ import scipy.sparse as sp
 import mcpframe as mf
 from mcpframe import Layout, MixedLCP, OptionError, Status
 from mcpframe.problem.generators import contact_lcp, random_lcp
-from mcpframe.solvers.pgs import PGS
-from mcpframe.solvers.pgs_blocks import contact_groups, coupled_groups, make_blocks
+from mcpframe.solvers.pgs.blocks import contact_groups, coupled_groups, make_blocks
+from mcpframe.solvers.pgs.method import PGS
 from mcpframe.solving.plugin import Request
 
 INF = np.inf

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 import mcpframe as mf
 from mcpframe import MixedLCP
 from mcpframe.problem.generators import contact_lcp, random_lcp
-from mcpframe.solvers.polish import active_set_polish, guess_basis, strict_tolerance
+from mcpframe.solvers.shared.polish import active_set_polish, guess_basis, strict_tolerance
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
 INF = np.inf

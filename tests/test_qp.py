@@ -15,13 +15,13 @@ from mcpframe import Status
 from mcpframe.exceptions import OptionError
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.generators import contact_lcp, contact_system, random_lcp
-from mcpframe.solvers import qp_programs
-from mcpframe.solvers.qp_anderson import Anderson
-from mcpframe.solvers.qp_cone_maps import fischer, fischer_value, natural, natural_value
-from mcpframe.solvers.qp_cone_newton import levenberg_marquardt, scaled_system
-from mcpframe.solvers.qp_cone_path import Arclength, start_point
-from mcpframe.solvers.qp_cone_sweeps import gauss_seidel
-from mcpframe.solvers.qp_saddle import multiplier_rows
+from mcpframe.solvers.cone.maps import fischer, fischer_value, natural, natural_value
+from mcpframe.solvers.cone.newton import levenberg_marquardt, scaled_system
+from mcpframe.solvers.cone.path import Arclength, start_point
+from mcpframe.solvers.cone.sweeps import gauss_seidel
+from mcpframe.solvers.qp.anderson import Anderson
+from mcpframe.solvers.qp.method import programs as qp_programs
+from mcpframe.solvers.qp.saddle import multiplier_rows
 
 SUITE = Path(__file__).parents[2] / "shared" / "suite" / "open"
 TIGHT = 1e-12

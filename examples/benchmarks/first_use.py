@@ -29,7 +29,7 @@ from study import opening, parser, write
 from tables import seconds_text
 
 CLOCK = Path(__file__).with_name("compile_clock.py")
-MULTIBODY = ("mcpframe.multibody.kernels.entries", "mcpframe.formulations.operational_kernels")
+MULTIBODY = ("mcpframe.multibody.kernels.entries", "mcpframe.formulations.operational.kernels")
 """Kernels of the dynamics and of `os`, which `--quick` keeps to."""
 
 

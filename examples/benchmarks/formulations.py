@@ -37,7 +37,7 @@ from timing import Run, fastest, fit_power, repeated
 
 import mcpframe as mf
 from mcpframe import systems
-from mcpframe.formulations.operational_kernels import operational_space
+from mcpframe.formulations.operational.kernels import operational_space
 from mcpframe.multibody.kernels.entries import NOTHING
 
 LINKS = (3, 10, 30, 100, 300)

@@ -14,9 +14,9 @@ import numpy as np
 from peers import Answer, Run
 
 import mcpframe as mf
-from mcpframe.solvers.alarm import NEVER
-from mcpframe.solvers.lemke_attempts import solve_dense
-from mcpframe.solvers.workspace import new_workspace
+from mcpframe.solvers.lemke.attempts import solve_dense
+from mcpframe.solvers.shared.alarm import NEVER
+from mcpframe.solvers.shared.workspace import new_workspace
 
 SECONDS = 2e-3
 """How long one loop should last: enough for the clock, little enough for many problems."""

@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numba
 
 import mcpframe as mf
-from mcpframe.formulations import operational_space as os_formulation
-from mcpframe.formulations.operational_kernels import operational_space
+from mcpframe.formulations.operational import space as os_formulation
+from mcpframe.formulations.operational.kernels import operational_space
 from mcpframe.multibody.kernels import entries
 from mcpframe.multibody.kernels.entries import NOTHING, SWEPT, free_dynamics, node_compliance
 from mcpframe.multibody.state import State

@@ -1,0 +1,1 @@
+"""The operational-space formulation: its plan, its kernels, and the way back."""

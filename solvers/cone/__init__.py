@@ -1,0 +1,1 @@
+"""Friction on the exact cone."""

@@ -1,0 +1,3 @@
+"""Primal-dual interior point."""
+
+from mcpframe.solvers.ipm.method import IPM as IPM

@@ -1,0 +1,3 @@
+"""Lemke's complementary pivoting."""
+
+from mcpframe.solvers.lemke.method import Lemke as Lemke

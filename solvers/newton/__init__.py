@@ -1,0 +1,3 @@
+"""Semismooth Newton."""
+
+from mcpframe.solvers.newton.method import Newton as Newton

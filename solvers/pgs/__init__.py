@@ -1,0 +1,3 @@
+"""Projected Gauss-Seidel."""
+
+from mcpframe.solvers.pgs.method import PGS as PGS

@@ -1,0 +1,3 @@
+"""Convex programming with cvxpy."""
+
+from mcpframe.solvers.qp.method import QP as QP

@@ -1,0 +1,1 @@
+"""What several solvers share: linear algebra, pivoting, polish."""
