@@ -61,7 +61,7 @@ truth: $(STAMP)  ## run systems with known answers; table of known, got and tole
 plugin: $(STAMP)  ## install examples/plugin into a new environment; run its tests and its study
 	rm -rf $(PLUGIN) out/plugin && mkdir -p $(PLUGIN)
 	cp -r examples/plugin $(PLUGIN)/source  # a copy: what a build leaves behind stays out of the checkout
-	$(BIN)/python tests/environments.py $(PLUGIN)/environment $(PLUGIN)/source
+	$(BIN)/python tests/support/environments.py $(PLUGIN)/environment $(PLUGIN)/source
 	$(PLUGIN)/environment/bin/python -m pytest -q $(PLUGIN)/source
 	$(PLUGIN)/environment/bin/python -m mcpframe study run $(PLUGIN)/source/study.toml --out out/plugin
 

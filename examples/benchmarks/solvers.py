@@ -36,8 +36,8 @@ from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp
-from mcpframe.solvers.lemke.method import attempts as lemke_attempts
-from mcpframe.solvers.lemke.method import method as lemke
+from mcpframe.solvers.lemke import attempts as lemke_attempts
+from mcpframe.solvers.lemke import method as lemke
 
 SIZES = (24, 48, 96, 192, 384)
 ROWS_PER_CONTACT = 6

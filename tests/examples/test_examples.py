@@ -1,0 +1,53 @@
+"""Every example runs; those that are commands of the Makefile explain themselves."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+COMMANDS = [
+    EXAMPLES / name
+    for name in (
+        "demo.py",
+        "table2.py",
+        "friction_directions.py",
+        "suite.py",
+        "fuzz.py",
+        "truth_table.py",
+        "benchmarks/solvers.py",
+    )
+]
+"""Long-running ones with options; their own tests run them on little data."""
+SHORT = ["first_solve", "first_contact", "nonlinear", "swap_by_config", "own_solver", "own_law", "corpus"]
+
+
+def run(path, *arguments, folder):
+    environment = os.environ | {"PYTHONWARNINGS": "error"}
+    command = [sys.executable, str(path), *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_example_runs_and_prints(name, tmp_path):
+    finished = run(EXAMPLES / f"{name}.py", folder=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout
+    assert not list(tmp_path.iterdir()), "it leaves nothing behind"
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: path.stem)
+def test_a_command_explains_itself(path, tmp_path):
+    finished = run(path, "--help", folder=tmp_path)
+    assert finished.returncode == 0, finished.stderr
+    assert "usage" in finished.stdout.lower()
+
+
+def test_every_example_is_run_by_a_test():
+    programs = {path for path in EXAMPLES.glob("*.py") if '__name__ == "__main__"' in path.read_text()}
+    assert programs | {EXAMPLES / f"{name}.py" for name in SHORT} <= {
+        *COMMANDS,
+        *(EXAMPLES / f"{name}.py" for name in SHORT),
+    }

@@ -1,0 +1,108 @@
+"""A seeded sample of the fuzz (examples/fuzz.py), and proof that its net has no holes."""
+
+import sys
+from pathlib import Path
+
+import casadi
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.problem.friction import FrictionProblem
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
+import fuzz  # noqa: E402
+from fuzz_cases import MAKERS, OTHER_MAKERS, Case, make_case, misuse  # noqa: E402
+
+CASES = range(400)
+SHARES = {"auto": 2, "enum": 4, "ipm": 4, "newton": 4, "path": 4, "pgs": 4, "qp": 20}
+"""Solvers that take milliseconds per problem get one case in so many, to keep the sample short."""
+
+
+def test_no_solver_breaks_on_the_sample():
+    solvers = [name for name, reason in mf.available_solvers().items() if not reason]
+    records, breaches = fuzz.fuzz(CASES, solvers, share=SHARES)
+    assert not breaches, "\n".join(f"case {b.case}: {b.solver}: {b.what}" for b in breaches)
+    assert all(record.tried == len(CASES) // SHARES.get(name, 1) for name, record in records.items())
+    assert records["lemke"].statuses["SOLVED"] > len(CASES) // 2
+
+
+def test_a_case_is_the_same_whenever_it_is_made():
+    for index in range(50):
+        one, other = make_case(index, seed=3), make_case(index, seed=3)
+        assert one.kind == other.kind
+        assert one.problem.n == other.problem.n
+        if isinstance(one.problem, mf.MixedLCP):
+            assert (one.problem.M_dense == other.problem.M_dense).all()
+            assert (one.problem.q == other.problem.q).all()
+
+
+def test_every_kind_of_problem_is_in_a_thousand_cases():
+    kinds = {make_case(index).kind for index in range(1000)}
+    assert set(MAKERS) | set(OTHER_MAKERS) <= kinds
+    assert {"infeasible", "degenerate", "contact", "free", "box"} <= kinds
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_misuse_ends_in_an_error_of_mcpframe(seed):
+    with pytest.raises(mf.McpframeError):
+        misuse(np.random.default_rng(seed))()
+
+
+class Lies(mf.AbstractSolver):
+    """Claims anything."""
+
+    name = "lies"
+    what: str = "solved"
+
+    def _solve(self, problem, request):
+        if self.what == "crash":
+            raise ZeroDivisionError("inside")
+        status = mf.Status.INFEASIBLE if self.what == "infeasible" else mf.Status.SOLVED
+        return mf.Claim(np.full(problem.n, 3.0), status)
+
+
+@pytest.mark.parametrize(
+    ("what", "words"), [("crash", "crashed: ZeroDivisionError"), ("infeasible", "INFEASIBLE")]
+)
+def test_the_net_catches_a_solver_that_breaks_the_rules(what, words, monkeypatch):
+    monkeypatch.setattr(fuzz, "make_case", lambda index, seed: _one_row(index))
+    monkeypatch.setattr(mf, "solve", _with_lies(mf.solve, what))
+    _, breaches = fuzz.fuzz([1], ["lies"])
+    assert any(words in breach.what for breach in breaches)
+
+
+def test_an_overruled_claim_is_counted_but_is_no_breach(monkeypatch):
+    monkeypatch.setattr(fuzz, "make_case", lambda index, seed: _one_row(index))
+    monkeypatch.setattr(mf, "solve", _with_lies(mf.solve, "solved"))
+    records, breaches = fuzz.fuzz([1], ["lies"])
+    assert not breaches
+    assert records["lies"].overruled == 1
+
+
+def test_the_independent_certificate_tells_right_from_wrong():
+    problem = mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-5.0, -6.0])
+    assert fuzz.certified(problem, np.array([4.0 / 3.0, 7.0 / 3.0]))
+    assert not fuzz.certified(problem, np.array([4.0 / 3.0, 7.0 / 3.0 + 1e-6]))
+    assert not fuzz.certified(problem, np.array([np.nan, 0.0]))
+    assert not fuzz.certified(problem, np.array([-1e-3, 0.0]))
+
+
+def test_the_independent_certificate_knows_friction_and_nonlinear_problems():
+    z = casadi.SX.sym("z")
+    nonlinear = mf.MCP(casadi.Function("F", [z], [z**2 - 4]))
+    assert fuzz.certified(nonlinear, np.array([2.0]))
+    assert not fuzz.certified(nonlinear, np.array([2.0 + 1e-6]))
+    # Mass 1, mu 0.5, sliding: the normal impulse stops the fall, friction opposes the slip.
+    sliding = FrictionProblem(np.eye(3), [-1.0, 2.0, 0.0], 0.5)
+    assert fuzz.certified(sliding, np.array([1.0, -0.5, 0.0]))
+    assert not fuzz.certified(sliding, np.array([1.0, 0.5, 0.0]))
+
+
+def _one_row(index: int) -> Case:
+    return Case(index, "one row", mf.MixedLCP([[1.0]], [-1.0]), solvable=True)
+
+
+def _with_lies(solve, what):
+    return lambda problem, name, **rest: solve(problem, Lies(what=what), **rest)

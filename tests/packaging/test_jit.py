@@ -1,0 +1,174 @@
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+from numba import types
+
+from mcpframe import jit
+from mcpframe.jit import KERNELS, Vector, VectorOut, address, by_address, callee, inline, kernel, span
+from mcpframe.problem import residual
+from mcpframe.solvers.lemke import attempts as lemke_attempts
+from mcpframe.solvers.pgs import kernels as pgs_kernels
+
+
+@inline
+def twice(x):
+    return 2.0 * x
+
+
+@kernel(Vector, VectorOut)
+def double(x, y):
+    for i in range(x.shape[0]):
+        y[i] = twice(x[i])
+
+
+def test_kernels_take_read_only_arrays():
+    x, y = np.arange(3.0), np.empty(3)
+    x.flags.writeable = False
+    double(x, y)
+    np.testing.assert_array_equal(y, [0.0, 2.0, 4.0])
+
+
+def test_kernels_refuse_any_other_signature():
+    with pytest.raises(TypeError, match="No matching definition"):
+        double(np.arange(3), np.empty(3))
+
+
+def test_every_kernel_is_listed_once_compiled():
+    assert KERNELS[f"{__name__}.double"] is double
+    assert KERNELS["mcpframe.problem.residual.natural_residual"] is residual.natural_residual
+    assert all(len(dispatcher.signatures) == 1 for dispatcher in KERNELS.values())
+
+
+def test_a_sum_is_the_same_in_every_run(rng):
+    x, y = rng.normal(size=1001), rng.normal(size=1001)
+    dotted = numba.njit(lambda x, y: residual.dot(x, y))  # helpers run in compiled code only
+    assert len({dotted(x, y) for _ in range(5)}) == 1
+
+
+def test_a_kernel_that_allocates_does_not_compile():
+    def fresh(x):
+        return np.empty(3)[0] + x[0]
+
+    with pytest.raises(numba.TypingError, match="No implementation of function .*empty"):
+        kernel(Vector)(fresh)
+
+
+@callee
+def raised(x, power):
+    product = 1.0
+    for _ in range(power):
+        product *= x
+    return product
+
+
+def test_a_helper_is_compiled_once_whatever_constants_it_is_called_with():
+    powers = numba.njit(lambda x, power: raised(x, 2) + raised(x, 3) + raised(x, power))
+    assert powers(2.0, 4) == 4.0 + 8.0 + 16.0
+    assert raised.signatures == [(types.float64, types.int64)]
+
+
+def test_a_helper_called_from_python_says_so_and_does_not_crash():
+    with pytest.raises(TypeError, match="raised is a helper of kernels"):
+        raised(2.0, 3)
+    assert raised.py_func(2.0, 3) == 8.0
+
+
+call_double = by_address(double)
+
+
+@kernel(types.intp, Vector, VectorOut)
+def quadruple(doubling, x, y):
+    call_double(doubling, (x, y))
+    call_double(doubling, (y, y))
+
+
+def test_a_kernel_calls_another_by_its_address():
+    x, y = np.arange(3.0), np.empty(3)
+    quadruple(address(double), x, y)
+    np.testing.assert_array_equal(y, [0.0, 4.0, 8.0])
+
+
+def test_a_call_by_address_with_the_wrong_number_of_arguments_is_refused():
+    def wrong(doubling, x):
+        call_double(doubling, (x,))
+
+    with pytest.raises(numba.NumbaError, match="double takes 2 arguments, not 1"):
+        kernel(types.intp, Vector)(wrong)
+
+
+@kernel(Vector, types.int64, types.int64)
+def sum_between(x, first, last):
+    total = 0.0
+    for i in span(first, last):
+        total += x[i]
+    return total
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 0), (0, 5), (2, 5), (5, 5)])
+def test_a_span_holds_the_numbers_of_the_range(first, last):
+    x = np.arange(5.0) ** 2
+    assert sum_between(x, first, last) == x[first:last].sum()
+
+
+def test_a_cached_kernel_depends_on_the_flags_and_on_the_files_of_its_helpers():
+    stamp = repr(residual.certify_dense._cache._cache_file._source_stamp)
+    assert jit.__file__ in stamp
+    stamp = repr(pgs_kernels.sweep_by._cache._cache_file._source_stamp)
+    assert lemke_attempts.__file__ in stamp  # called by address
+
+
+def test_a_kernel_typed_at_a_prompt_compiles_without_a_cache():
+    code = "import numpy as np\nfrom mcpframe.jit import *\n@kernel(Vector)\ndef f(x):\n    return x[0]\n"
+    code += "print(f(np.ones(1)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "1.0\n"
+
+
+def test_compiling_is_announced_once_and_only_where_there_is_no_cache(tmp_path):
+    module = tmp_path / "fresh_kernels.py"
+    body = "from mcpframe.jit import Vector, kernel\n"
+    for name in "fg":
+        body += f"@kernel(Vector)\ndef {name}(x):\n    return x[0]\n"
+    module.write_text(body)
+    command = [sys.executable, "-c", "import fresh_kernels"]
+    runs = [
+        subprocess.run(
+            command, cwd=tmp_path, env=loud_environment(), capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert runs[0].stderr.count("compiling fresh_kernels") == 1
+    assert runs[1].stderr == ""
+
+
+def test_an_address_holds_for_kernels_loaded_from_the_cache(tmp_path):
+    body = """
+from numba import types
+from mcpframe.jit import address, by_address, kernel
+@kernel(types.float64)
+def f(x):
+    return 2.0 * x
+call_f = by_address(f)
+@kernel(types.intp, types.float64)
+def g(where, x):
+    return call_f(where, (x,))
+print(g(address(f), 3.0))
+"""
+    (tmp_path / "by_address_kernels.py").write_text(body)
+    command = [
+        sys.executable,
+        "-c",
+        "import by_address_kernels as k; print(sum(k.g.stats.cache_hits.values()))",
+    ]
+    runs = [
+        subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True) for _ in range(2)
+    ]
+    assert [run.stdout for run in runs] == ["6.0\n0\n", "6.0\n1\n"]
+
+
+def loud_environment():
+    return {key: value for key, value in os.environ.items() if key != "MCPFRAME_QUIET"}

@@ -1,0 +1,49 @@
+"""The systems with known answers (examples/truth), for the tests."""
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples" / "truth"
+MODULES = sorted(
+    path.stem for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "answers", "bodies")
+)
+
+
+def _package():
+    """Import examples/truth as `truth`; the folder of the examples stays off the path."""
+    if "truth" not in sys.modules:
+        spec = importlib.util.spec_from_file_location(
+            "truth", FOLDER / "__init__.py", submodule_search_locations=[str(FOLDER)]
+        )
+        sys.modules["truth"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["truth"])
+
+
+def systems(module):
+    """The systems of a module, in the order of their definition."""
+    _package()
+    name = importlib.import_module(f"truth.{module}").__name__
+    listed = importlib.import_module("truth.answers").SYSTEMS
+    return [system for system in listed if system.answers.__module__ == name]
+
+
+def every_way(module):
+    """Parametrise a test with the systems of a module and the ways in which they are run."""
+    cases = [
+        pytest.param(system, way, id=f"{system.name}-{way}")
+        for system in systems(module)
+        for way in system.ways
+    ]
+    return pytest.mark.parametrize(("system", "way"), cases)
+
+
+def assert_known(system, way):
+    """Claim that a run gives all the answers that are known, within their tolerances."""
+    answers = list(system.answers(way))
+    off = [str(answer) for answer in answers if not answer.holds]
+    assert answers
+    assert not off, "\n".join(off)
