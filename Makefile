@@ -50,10 +50,10 @@ $(STUDIES:%=bench-%): bench-%: $(STAMP)
 
 suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE=DIR
 	@test -n "$(SUITE)" || { echo "say which: make suite SUITE=DIR" >&2; exit 2; }
-	$(BIN)/python examples/suite.py "$(SUITE)"
+	$(BIN)/python examples/checks/suite.py "$(SUITE)"
 
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
-	$(BIN)/python examples/fuzz.py $(N)
+	$(BIN)/python examples/checks/fuzz.py $(N)
 
 truth: $(STAMP)  ## run systems with known answers; table of known, got and tolerance (OPTIONS=--full: long ones)
 	$(BIN)/python examples/truth_table.py $(OPTIONS)

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from table2 import EXAMPLES, PUBLISHED, STUDY, as_mapping, filled, show, simulated
+from studies.table2 import EXAMPLES, PUBLISHED, STUDY, as_mapping, filled, show, simulated
 
 import mcpframe as mf
 from mcpframe.studies.report import write_report

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from contact_models_measure import RESTITUTIONS, Model, euler_ratio, model_of, polygon_bound
-from contact_models_plot import plot
 from engines import installed_peers
 from own_engine import ConeBlock, Own
+from plots.contact_models import plot
 from rich.console import Console
 from sheets import Sheet, show
 from study import numbers, opening, parser, write

@@ -30,9 +30,9 @@ from pathlib import Path
 
 import loops
 import numpy as np
-import pinocchio_peer
-from dynamics_plot import plot
-from pinocchio_peer import BATCH, Pinocchio
+from peers import pinocchio as pinocchio_peer
+from peers.pinocchio import BATCH, Pinocchio
+from plots.dynamics import plot
 from rich.console import Console
 from rich.table import Table
 from study import numbers, opening, parser, write

@@ -134,7 +134,7 @@ def processor_time(run: Callable[[], Any]) -> float:
         gc.enable()
 
 
-MODULES = {"mujoco_peer": "mujoco", "drake_peer": "pydrake", "dart_peer": "dartpy"}
+MODULES = {"peers.mujoco": "mujoco", "peers.drake": "pydrake", "peers.dart": "dartpy"}
 """Files beside this one, and what each needs."""
 
 

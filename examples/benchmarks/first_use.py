@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
-from first_use_plot import plot
+from plots.first_use import plot
 from rich.console import Console
 from rich.table import Table
 from study import opening, parser, write

@@ -28,7 +28,7 @@ from typing import Any
 
 import loops
 import numpy as np
-from formulations_plot import plot
+from plots.formulations import plot
 from rich.console import Console
 from rich.table import Table
 from study import numbers, opening, parser, write

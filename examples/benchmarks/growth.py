@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from growth_plot import plot
 from loops import node_workspace
+from plots.growth import plot
 from rich.console import Console
 from rich.table import Table
 from study import numbers, opening, parser, write

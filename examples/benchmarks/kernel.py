@@ -11,7 +11,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from peers import Answer, Run
+from peers.solvers import Answer, Run
 
 import mcpframe as mf
 from mcpframe.solvers.lemke.attempts import solve_dense

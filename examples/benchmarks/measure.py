@@ -12,7 +12,7 @@ from statistics import median
 from time import perf_counter
 
 from kernel import Kernel
-from peers import Answer, Drake, Own
+from peers.solvers import Answer, Drake, Own
 
 import mcpframe as mf
 from mcpframe.problem.generators import contact_lcp, contact_system

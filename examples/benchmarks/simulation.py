@@ -28,10 +28,10 @@ from pathlib import Path
 from engines import Engine, installed_peers
 from mechanisms import Pendulum, lying_pendulum, papers_pendulum
 from own_engine import OWN, Share, engine_name, share_of
+from plots.simulation import plot
 from rich.console import Console
 from sheets import show
 from simulation_cells import DT, Cell, Growth, in_turns, measured
-from simulation_plot import plot
 from simulation_tables import events_sheet, growth_sheet, ratio_sheet, share_sheet, times_sheet
 from study import numbers, opening, parser, write
 

@@ -28,8 +28,8 @@ from unittest.mock import patch
 
 from kernel import Kernel
 from measure import Cell, Contestant, header, measure, problems
-from peers import Own, peers
-from plot import plot
+from peers.solvers import Own, peers
+from plots.solvers import plot
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from tables import Cells, cold_table, ratio_table, seconds_text, warm_table

@@ -49,12 +49,12 @@ engines, mechanisms, own_engine = (load(name) for name in ("engines", "mechanism
 measure, cells, sheets = (load(name) for name in ("contact_models_measure", "simulation_cells", "sheets"))
 tables, models = load("simulation_tables"), load("contact_models")
 PEERS = {
-    "MuJoCo": ("mujoco_peer", "mujoco"),
-    "MuJoCo, stiff": ("mujoco_peer", "mujoco"),
-    "MuJoCo, elliptic, tuned": ("mujoco_peer", "mujoco"),
-    "Drake SAP": ("drake_peer", "pydrake"),
-    "Drake TAMSI": ("drake_peer", "pydrake"),
-    "DART": ("dart_peer", "dartpy"),
+    "MuJoCo": ("peers.mujoco", "mujoco"),
+    "MuJoCo, stiff": ("peers.mujoco", "mujoco"),
+    "MuJoCo, elliptic, tuned": ("peers.mujoco", "mujoco"),
+    "Drake SAP": ("peers.drake", "pydrake"),
+    "Drake TAMSI": ("peers.drake", "pydrake"),
+    "DART": ("peers.dart", "dartpy"),
 }
 
 
@@ -214,7 +214,7 @@ def test_the_ratio_of_euler_steps_is_that_of_their_sum():
 def test_the_damping_of_a_tuned_bounce():
     pytest.importorskip("mujoco")
     for e in (0.2, 0.5, 0.9):
-        zeta = load("mujoco_peer").damping_ratio(e)
+        zeta = load("peers.mujoco").damping_ratio(e)
         assert math.exp(-math.pi * zeta / math.sqrt(1.0 - zeta**2)) == pytest.approx(e, rel=ROUNDING)
 
 

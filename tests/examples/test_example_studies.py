@@ -129,7 +129,7 @@ def test_table_2_of_the_paper_has_its_sizes_and_a_speed_up_that_grows(tmp_path):
 
 
 def test_the_speed_of_simulation_stands_beside_that_of_the_paper(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(EXAMPLES / "studies"))
     import table2
 
     monkeypatch.setattr(table2, "DURATION", 0.05)
@@ -141,7 +141,7 @@ def test_the_speed_of_simulation_stands_beside_that_of_the_paper(monkeypatch):
 
 
 def test_velocities_come_closer_to_those_under_the_exact_cone_with_more_directions(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.syspath_prepend(str(EXAMPLES / "studies"))
     import friction_directions
 
     found = [friction_directions.velocity_errors("full", 4, seed) for seed in range(3)]

@@ -12,15 +12,16 @@ COMMANDS = [
     EXAMPLES / name
     for name in (
         "demo.py",
-        "table2.py",
-        "friction_directions.py",
-        "suite.py",
-        "fuzz.py",
+        "studies/table2.py",
+        "studies/friction_directions.py",
+        "checks/suite.py",
+        "checks/fuzz.py",
         "truth_table.py",
         "benchmarks/solvers.py",
     )
 ]
 """Long-running ones with options; their own tests run them on little data."""
+FIRST_STEPS = EXAMPLES / "first_steps"
 SHORT = ["first_solve", "first_contact", "nonlinear", "swap_by_config", "own_solver", "own_law", "corpus"]
 
 
@@ -32,7 +33,7 @@ def run(path, *arguments, folder):
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_short_example_runs_and_prints(name, tmp_path):
-    finished = run(EXAMPLES / f"{name}.py", folder=tmp_path)
+    finished = run(FIRST_STEPS / f"{name}.py", folder=tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout
     assert not list(tmp_path.iterdir()), "it leaves nothing behind"
@@ -46,8 +47,10 @@ def test_a_command_explains_itself(path, tmp_path):
 
 
 def test_every_example_is_run_by_a_test():
-    programs = {path for path in EXAMPLES.glob("*.py") if '__name__ == "__main__"' in path.read_text()}
-    assert programs | {EXAMPLES / f"{name}.py" for name in SHORT} <= {
-        *COMMANDS,
-        *(EXAMPLES / f"{name}.py" for name in SHORT),
+    rooms = [EXAMPLES, *(EXAMPLES / room for room in ("first_steps", "studies", "checks"))]
+    files = [path for room in rooms for path in room.glob("*.py")]
+    programs = {path for path in files if '__name__ == "__main__"' in path.read_text()}
+    assert programs | set(FIRST_STEPS.glob("*.py")) == {
+        *COMMANDS[:-1],
+        *(FIRST_STEPS / f"{n}.py" for n in SHORT),
     }

@@ -1,4 +1,4 @@
-"""A seeded sample of the fuzz (examples/fuzz.py), and proof that its net has no holes."""
+"""A seeded sample of the fuzz (examples/checks/fuzz.py), and proof that its net has no holes."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 import mcpframe as mf
 from mcpframe.problem.friction import FrictionProblem
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "checks"
 sys.path.insert(0, str(EXAMPLES))
 import fuzz  # noqa: E402
 from fuzz_cases import MAKERS, OTHER_MAKERS, Case, make_case, misuse  # noqa: E402

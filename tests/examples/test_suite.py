@@ -1,4 +1,4 @@
-"""The suite runner (examples/suite.py): its measure is the checker's, its counts and demands are right."""
+"""The suite runner (examples/checks): its measure is the checker's, its counts and demands are right."""
 
 import importlib.util
 import json
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import mcpframe as mf
 from mcpframe.solving.solve import certify
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "checks"))
 import suite
 import suite_measure as measure
 

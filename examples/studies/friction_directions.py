@@ -1,6 +1,6 @@
 """Friction cones with edges against the exact one: rows, times, and how far the velocities are off.
 
-    python examples/friction_directions.py [--out out/friction_directions]
+    python examples/studies/friction_directions.py [--out out/friction_directions]
 
 Runs examples/studies/friction_directions.toml, solves the same problems once more to compare the relative
 velocities of the contacts with those under the exact cone, and writes one report.

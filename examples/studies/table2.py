@@ -1,6 +1,6 @@
 """Table 2 of J14 whole: sizes, speed-ups, and how fast the pendulum is simulated.
 
-    python examples/table2.py [--out out/table2_j14] [--nmc-os]
+    python examples/studies/table2.py [--out out/table2_j14] [--nmc-os]
 
 Runs examples/studies/table2_j14.toml, simulates 5 s of the pendulum at every number of links of the paper,
 and writes one report. --nmc-os simulates in free links too, which takes a minute.
@@ -27,7 +27,7 @@ from mcpframe.studies.report import write_report
 from mcpframe.studies.report.entries import merge
 from mcpframe.studies.report.published import Published, tables_of
 
-EXAMPLES = Path(__file__).parent
+EXAMPLES = Path(__file__).parents[1]
 STUDY, SCENE = EXAMPLES / "studies" / "table2_j14.toml", EXAMPLES / "scenes" / "pendulum_j14.toml"
 PUBLISHED = {
     3: (0.63, 2.20),

@@ -1,6 +1,6 @@
 """Run the solvers over a suite of problems from other projects, and judge them by its checker's measure.
 
-    python examples/suite.py DIR [--kinds lcp,mlcp] [--only NAME] [--solvers lemke,path] [--json FILE]
+    python examples/checks/suite.py DIR [--kinds lcp,mlcp] [--only NAME] [--solvers lemke,path] [--json FILE]
 
 DIR holds a manifest suite.json with its npz files (or folders that do). LCPs and mixed LCPs go to ``auto``
 and ``lemke``, nonlinear problems to ``path`` and ``newton`` from every starting point, frictional contact on

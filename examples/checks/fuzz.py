@@ -1,6 +1,6 @@
 """Fuzz: random small problems through every solver, every answer checked by an independent certificate.
 
-    python examples/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere]
+    python examples/checks/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere]
 
 Case k of a seed is always the same problem (see fuzz_cases.py): degenerate, infeasible, singular, without
 rows, with fixed variables, free rows, absurd scales, random warm starts, a few nonlinear or with the exact
