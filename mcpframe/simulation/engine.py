@@ -75,7 +75,7 @@ def engine_of(scene: Scene, observe: Observer | None = None) -> Engine:
         observe: is called with every problem that was solved for good.
     """
     if observe is None:
-        from mcpframe.simulation.compiled.engine import compiled_engine  # its kernels take a while to load
+        from mcpframe.simulation.step.loop import compiled_engine  # its kernels take a while to load
 
         engine = compiled_engine(scene)
         if engine is not None:

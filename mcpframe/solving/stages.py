@@ -1,7 +1,7 @@
 """What a plugin offers so that compiled code can call it: addresses of kernels with the signatures below.
 
 A loop over time steps runs without the interpreter where the formulation and the solver both have such
-kernels; see `mcpframe.simulation.compiled`. Whoever has none is called from Python, step by step.
+kernels; see `mcpframe.simulation.step`. Whoever has none is called from Python, step by step.
 
 A formulation keeps its integers in `IR` and its doubles in `XR`, laid out as it likes, with room for so many
 contacts; the problem that it writes it describes in `IP`:

@@ -8,9 +8,9 @@ import pytest
 import mcpframe as mf
 from mcpframe.multibody.model.shapes import Box, Geometry, Plane
 from mcpframe.scene.settings import Output
-from mcpframe.simulation.compiled import engine as engine_module
-from mcpframe.simulation.compiled.engine import CompiledEngine, compiled_engine
 from mcpframe.simulation.engine import StepperEngine, engine_of
+from mcpframe.simulation.step import engine as engine_module
+from mcpframe.simulation.step.loop import CompiledEngine, compiled_engine
 from mcpframe.simulation.stepping import Stepper
 
 SAME = 1e-9

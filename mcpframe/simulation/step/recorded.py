@@ -9,8 +9,8 @@ from mcpframe.arrays import Array
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.model.model import Model
-from mcpframe.simulation.compiled import records as at
 from mcpframe.simulation.recording.steps import NONE, SOLVED, ContactTable, ImpactTable, StepBlock
+from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.step_rows import ASKED
 
 Indices = NDArray[np.int64]

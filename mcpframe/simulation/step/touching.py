@@ -20,7 +20,7 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.simulation.compiled.records import (
+from mcpframe.simulation.step.memory import (
     CAPACITY,
     CLOSED,
     DETECT,

@@ -23,12 +23,12 @@ from mcpframe.multibody.memory.records import THETA, THETA_DOT
 from mcpframe.multibody.state import State
 from mcpframe.problem.residual import certify_dense
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.compiled import records as at
-from mcpframe.simulation.compiled.advance import advance
-from mcpframe.simulation.compiled.rows import RecordedRows
-from mcpframe.simulation.compiled.workspace import Workspace
 from mcpframe.simulation.engine import StepperEngine, StoppedError
 from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.advance import advance
+from mcpframe.simulation.step.recorded import RecordedRows
+from mcpframe.simulation.step.workspace import Workspace
 from mcpframe.simulation.stepping import Stepper
 from mcpframe.solving.stages import CompiledFormulation, CompiledSolver
 

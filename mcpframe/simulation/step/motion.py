@@ -22,7 +22,7 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.multibody.model.coordinates import SMALL_ANGLE
-from mcpframe.simulation.compiled.records import DAMPING, PASSIVE, REST, STIFFNESS, TAU_0, THETA_OF
+from mcpframe.simulation.step.memory import DAMPING, PASSIVE, REST, STIFFNESS, TAU_0, THETA_OF
 from mcpframe.spatial.algebra import cross
 from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of
 

@@ -6,8 +6,7 @@ from __future__ import annotations
 from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
 from mcpframe.problem.residual import certify_dense
-from mcpframe.simulation.compiled.contact_kernels import place_of
-from mcpframe.simulation.compiled.records import (
+from mcpframe.simulation.step.memory import (
     CERTIFY,
     ITERATIONS,
     KNOWN_CODES,
@@ -26,6 +25,7 @@ from mcpframe.simulation.compiled.records import (
     W_ROWS,
     Z,
 )
+from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (
     CONTACT_ROWS,

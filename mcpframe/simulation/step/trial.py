@@ -14,21 +14,9 @@ from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, cycles, inline, window
 from mcpframe.multibody.kernels.entries import PLACED, free_dynamics
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DDOT, THETA_DOT
-from mcpframe.simulation.compiled.contact_kernels import (
-    fastest_point,
-    find,
-    is_impact,
-    look,
-    place_of,
-    plan_touching,
-    smallest_new_gap,
-    take_closed,
-    take_touching,
-)
-from mcpframe.simulation.compiled.impact_kernels import resolve_impact
-from mcpframe.simulation.compiled.motion_kernels import hinge_forces, move
-from mcpframe.simulation.compiled.record_kernels import take_impulses, take_modes
-from mcpframe.simulation.compiled.records import (
+from mcpframe.simulation.rules import CORRECTIONS, MOST_LOOKS, SECTIONS, SHORTEST, SINKING
+from mcpframe.simulation.step.impact import resolve_impact
+from mcpframe.simulation.step.memory import (
     ACCELERATE,
     ASSEMBLE,
     BUILD,
@@ -60,8 +48,20 @@ from mcpframe.simulation.compiled.records import (
     TOUCHING,
     Z,
 )
-from mcpframe.simulation.compiled.solve_kernels import recall_basis, remember_basis, solved
-from mcpframe.simulation.rules import CORRECTIONS, MOST_LOOKS, SECTIONS, SHORTEST, SINKING
+from mcpframe.simulation.step.motion import hinge_forces, move
+from mcpframe.simulation.step.record import take_impulses, take_modes
+from mcpframe.simulation.step.solve import recall_basis, remember_basis, solved
+from mcpframe.simulation.step.touching import (
+    fastest_point,
+    find,
+    is_impact,
+    look,
+    place_of,
+    plan_touching,
+    smallest_new_gap,
+    take_closed,
+    take_touching,
+)
 from mcpframe.solving.stages import call_assemble, call_constants, call_recover
 from mcpframe.spatial.lanes import get, put
 

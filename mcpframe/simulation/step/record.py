@@ -9,7 +9,7 @@ from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
-from mcpframe.simulation.compiled import records as at
+from mcpframe.simulation.step import memory as at
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put, store, zero

@@ -7,9 +7,8 @@ from mcpframe.contact.contact import NORMAL, RECORD, RESTITUTION
 from mcpframe.jit import by_address, callee, cycles, window
 from mcpframe.multibody.kernels.entries import PLACED, energies
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
-from mcpframe.simulation.compiled.contact_kernels import call_place, plan_touching
-from mcpframe.simulation.compiled.record_kernels import record_impact, take_impulses
-from mcpframe.simulation.compiled.records import (
+from mcpframe.simulation.rules import HALVINGS, ROUNDING
+from mcpframe.simulation.step.memory import (
     ASSEMBLE,
     BUILD,
     COMPRESSED,
@@ -30,8 +29,9 @@ from mcpframe.simulation.compiled.records import (
     STORED,
     Z,
 )
-from mcpframe.simulation.compiled.solve_kernels import press_new, release_opening, solved
-from mcpframe.simulation.rules import HALVINGS, ROUNDING
+from mcpframe.simulation.step.record import record_impact, take_impulses
+from mcpframe.simulation.step.solve import press_new, release_opening, solved
+from mcpframe.simulation.step.touching import call_place, plan_touching
 from mcpframe.solving.stages import CONTACT_ROWS, N_ROWS, PROBLEM_HEAD, Z_NORMAL, call_assemble, call_recover
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put

@@ -14,7 +14,7 @@ from mcpframe.contact.detection.records import CONTACT_ROW
 from mcpframe.multibody.memory.packing import aligned_zeros
 from mcpframe.multibody.model.tree import Tree
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.compiled import records as at
+from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.travel import Travel
 from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, CompiledFormulation, CompiledSolver
 

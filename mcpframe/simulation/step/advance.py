@@ -8,10 +8,8 @@ from numba import types
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
-from mcpframe.simulation.compiled.contact_kernels import fastest_point, look
-from mcpframe.simulation.compiled.impact_kernels import call_energies
-from mcpframe.simulation.compiled.record_kernels import record_step
-from mcpframe.simulation.compiled.records import (
+from mcpframe.simulation.step.impact import call_energies
+from mcpframe.simulation.step.memory import (
     CAPACITY,
     CLOSED,
     CLOSED_BEFORE,
@@ -55,7 +53,9 @@ from mcpframe.simulation.compiled.records import (
     TAKEN_ROW,
     Run,
 )
-from mcpframe.simulation.compiled.step_kernels import event_driven, time_stepping
+from mcpframe.simulation.step.record import record_step
+from mcpframe.simulation.step.touching import fastest_point, look
+from mcpframe.simulation.step.trial import event_driven, time_stepping
 from mcpframe.spatial.lanes import get, put
 
 
