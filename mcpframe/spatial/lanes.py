@@ -4,8 +4,8 @@ In compiled code `a + b`, `a - b`, `a * b`, `s * a` and `-a` act on all lanes at
 reads like the algebra it stands for. Arrays are flat; `load` and `store` move four consecutive entries,
 `get` and `put` one, all without bounds checks and without negative indices.
 
-None of these functions runs outside compiled code; `mcpframe.multibody.reference.operators` does the same
-mathematics in plain numpy.
+None of these functions runs outside compiled code, unless kernels run uncompiled: then they are those of
+`mcpframe.spatial.four`. `mcpframe.multibody.reference.operators` does the same mathematics in plain numpy.
 """
 
 # mypy: disable-error-code="misc, untyped-decorator"
@@ -18,7 +18,10 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
+
+from mcpframe.jit import primitive
+from mcpframe.spatial import four
 
 _DOUBLE = ir.DoubleType()
 _FOUR = ir.VectorType(_DOUBLE, 4)
@@ -55,7 +58,7 @@ def _splat(builder: Any, x: Any) -> Any:
     return _shuffle(builder, one, one, [0, 0, 0, 0])
 
 
-@intrinsic
+@primitive(four.load)
 def load(typingctx: Any, array: Any, index: Any) -> Any:
     """Return the lanes array[index : index + 4]."""
 
@@ -68,7 +71,7 @@ def load(typingctx: Any, array: Any, index: Any) -> Any:
     return lanes(array, types.intp), codegen
 
 
-@intrinsic
+@primitive(four.store)
 def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """Write lanes to array[index : index + 4]."""
 
@@ -80,7 +83,7 @@ def store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, types.intp, lanes), codegen
 
 
-@intrinsic
+@primitive(four.get)
 def get(typingctx: Any, array: Any, index: Any) -> Any:
     """Return array[index]."""
 
@@ -90,7 +93,7 @@ def get(typingctx: Any, array: Any, index: Any) -> Any:
     return array.dtype(array, types.intp), codegen
 
 
-@intrinsic
+@primitive(four.put)
 def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """Write array[index]."""
 
@@ -101,7 +104,7 @@ def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     return types.void(array, types.intp, array.dtype), codegen
 
 
-@intrinsic
+@primitive(four.zero)
 def zero(typingctx: Any) -> Any:
     """Return (0, 0, 0, 0)."""
 
@@ -111,7 +114,7 @@ def zero(typingctx: Any) -> Any:
     return lanes(), codegen
 
 
-@intrinsic
+@primitive(four.vector)
 def vector(typingctx: Any, x: Any, y: Any, z: Any) -> Any:
     """Return (x, y, z, 0)."""
 
@@ -132,7 +135,7 @@ def _reordered(name: str, order: list[int], doc: str) -> Any:
         return lanes(lanes), codegen
 
     shuffled.__name__, shuffled.__doc__ = name, doc
-    return intrinsic(shuffled)
+    return primitive(four.reordered(order))(shuffled)
 
 
 yzx = _reordered("yzx", [1, 2, 0, 3], "Return (y, z, x, 0).")
@@ -149,13 +152,13 @@ def _lane(name: str, index: int) -> Any:
         return types.float64(lanes), codegen
 
     extracted.__name__, extracted.__doc__ = name, f"Return lane {index}."
-    return intrinsic(extracted)
+    return primitive(four.lane(index))(extracted)
 
 
 x_of, y_of, z_of = _lane("x_of", 0), _lane("y_of", 1), _lane("z_of", 2)
 
 
-@intrinsic
+@primitive(four.total)
 def total(typingctx: Any, a: Any) -> Any:
     """Return the sum of the lanes, as (x + z) + (y + w)."""
 
@@ -167,7 +170,7 @@ def total(typingctx: Any, a: Any) -> Any:
     return types.float64(lanes), codegen
 
 
-@intrinsic
+@primitive(four.transpose)
 def transpose(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return the columns of the 4 x 4 matrix whose rows are a, b, c, d."""
     four = types.UniTuple(lanes, 4)
