@@ -15,8 +15,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from mcpframe.arrays import Array
-from mcpframe.commands.terminal import console, read_pairs
+from mcpframe.commands.terminal import AllowCode, console, read_pairs
 from mcpframe.exceptions import OptionError
+from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
     from mcpframe.scene.scene import Scene
@@ -64,13 +65,15 @@ def compare(
     collisions: Collisions = 6,
     settings: Changes = None,
     overwrite: Overwrite = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scene with several formulations, solvers and steps, and compare the motions of the last link."""
     from mcpframe.view.comparison import compare_runs
 
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out {out}: is a file; give a folder")
-    loaded = _scene(scene, links).with_stepping(**read_pairs("--set", settings))
+    changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
+    loaded = _scene(scene, links, code).with_stepping(**changes)
     loaded = loaded if duration is None else loaded.with_stepping(duration=duration)
     if not formulations and not solvers:
         formulations = list(FORMULATIONS)
@@ -85,17 +88,17 @@ def compare(
         raise typer.Exit(1)
 
 
-def _scene(path: Path, links: int | None) -> Scene:
+def _scene(path: Path, links: int | None, code: Code) -> Scene:
     """Return the scene of a file, with another number of links in its text, if one is asked for."""
     from mcpframe.scene.scene_file import load_scene, parse_scene
 
     if links is None:
-        return load_scene(path)
-    text = load_scene(path).text
+        return load_scene(path, allow_code=code)
+    text = load_scene(path, allow_code=code).text
     changed, n = re.subn(r"(?m)^([^#\n]*\blinks\s*=\s*)\d+", rf"\g<1>{links}", text)
     if n != 1:
         raise OptionError(f"--links {links}: {path} gives no number of links, or several")
-    return parse_scene(changed, path.parent, str(path))
+    return parse_scene(changed, path.parent, str(path), allow_code=code)
 
 
 def _table(compared: Comparison, n: int, k: int, quantity: str) -> Table:

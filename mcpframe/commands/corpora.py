@@ -14,8 +14,9 @@ import typer
 from rich.table import Table
 
 import mcpframe as mf
-from mcpframe.commands.terminal import check_out_file, console, read_pairs
+from mcpframe.commands.terminal import AllowCode, check_out_file, console, read_pairs
 from mcpframe.exceptions import OptionError, nearest
+from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
     from mcpframe.studies.corpora.export import Exported
@@ -91,13 +92,15 @@ def harvest_scene(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the scene's stepping; repeatable."),
     ] = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scene and append its problems, with provenance and labels, to a corpus."""
     from mcpframe.scene.scene_file import load_scene
     from mcpframe.studies.corpora.harvesting import harvest
 
     check_out_file(out)
-    loaded = load_scene(scene).with_stepping(**read_pairs("--set", settings))
+    changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
+    loaded = load_scene(scene, allow_code=code).with_stepping(**changes)
     bar = sys.stderr.isatty()
     with harvest(loaded, out, formulation=formulation, every=every, limit=limit, progress=bar) as corpus:
         _print_summary(corpus.texts(), "system")

@@ -14,8 +14,10 @@ from rich.text import Text
 
 import mcpframe as mf
 from mcpframe.commands.system import Start, make_model, start_state
-from mcpframe.commands.terminal import check_out_file, console, read_pairs
+from mcpframe.commands.terminal import check_out_file, console, quoted, read_pairs
+from mcpframe.contact.step import Asks
 from mcpframe.exceptions import ModelError, OptionError
+from mcpframe.scene.settings import BAUMGARTE, CLOSURE_BIAS, CONTACT_BIAS, POSITION_LEVEL
 from mcpframe.solving.plugin import AbstractContactLaw, AbstractFormulation
 
 if TYPE_CHECKING:
@@ -39,11 +41,16 @@ Examples:
 
     mcpframe formulate robot.urdf --set floating_base=true --contacts contacts.toml --out problem.npz
 
-    mcpframe formulate box --law torsional --law-option radius=0.02 --option position_level=true
+    mcpframe formulate box --law torsional --law-option radius=0.02 --position-level
 
 Systems: {systems}; or a path to a robot, .urdf or .xml (MJCF). A file of contacts has a table [[contact]] for
 each, with body_a, body_b, point, normal and, where wanted, mu, restitution, gap, tangent, law, parameters.
 """.format(systems=", ".join(mf.systems.available()))
+
+
+def _sentence(description: str) -> str:
+    return f"{description[0].upper()}{description[1:]}."
+
 
 SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="Name of a ready system, or a robot file.")]
 Settings = Annotated[
@@ -85,6 +92,10 @@ ConfigFile = Annotated[
     typer.Option("--config", help="TOML file with [formulation] and [contact_law] tables, instead of those."),
 ]
 Seconds = Annotated[float, typer.Option("--dt", help="Length of the step, seconds.")]
+PositionLevel = Annotated[bool, typer.Option("--position-level", help=_sentence(POSITION_LEVEL))]
+ContactBias = Annotated[bool, typer.Option("--contact-bias", help=_sentence(CONTACT_BIAS))]
+ClosureBias = Annotated[bool, typer.Option("--closure-bias/--no-closure-bias", help=_sentence(CLOSURE_BIAS))]
+Baumgarte = Annotated[float, typer.Option(min=0.0, max=1.0, help=_sentence(BAUMGARTE))]
 OutFile = Annotated[
     Path | None, typer.Option(help="Write the problem to this .npz file; without it only the table is shown.")
 ]
@@ -104,6 +115,10 @@ def formulate(
     law_option: LawOptions = None,
     config: ConfigFile = None,
     dt: Seconds = 1e-3,
+    position_level: PositionLevel = False,
+    contact_bias: ContactBias = False,
+    closure_bias: ClosureBias = True,
+    baumgarte: Baumgarte = 0.0,
     out: OutFile = None,
 ) -> None:
     """Write one contact step of a system as a problem, for mcpframe solve and every other solver."""
@@ -116,17 +131,23 @@ def formulate(
     settings = read_pairs("--set", setting)
     state = start_state(make_model(system, settings), start, seed)
     touching = _contacts(contacts, mu, state)
+    asks = Asks(
+        position_level=position_level,
+        contact_bias=contact_bias,
+        closure_bias=closure_bias,
+        baumgarte=baumgarte,
+    )
 
     def build() -> tuple[mf.ContactStep, mf.MixedLCP]:
         state.update(state.theta, state.theta_dot)  # forget what is known of the state
-        step = mf.ContactStep(state, touching, dt, law=chosen_law)
+        step = mf.ContactStep(state, touching, dt, law=chosen_law, **asks)
         return step, chosen.build(step)[0]
 
     (step, problem), at_first = _timed(build)
     again = min(_timed(build)[1] for _ in range(REPEATS))
     if out is not None:
         origin = {"system": system, "set": settings, "state": start.value, "seed": seed}
-        origin |= {"contacts": contacts, "mu": mu, "dt": dt}
+        origin |= {"contacts": contacts, "mu": mu, "dt": dt, "asks": dict(asks)}
         origin |= {"formulation": _described(chosen), "contact_law": _described(chosen_law)}
         mf.save_problem(out, problem, name=f"{chosen.name} of {state.model.name}", provenance=origin)
     _print(state.model, step, chosen.name, problem, (at_first, again), out)
@@ -193,5 +214,5 @@ def _print(
     table.add_row("nonzeros", f"{sp.csr_array(problem.M).count_nonzero()} of {problem.n**2} in M, {kind}")
     table.add_row("build", f"{1e3 * seconds[1]:.3g} ms (at first {1e3 * seconds[0]:.3g} ms)")
     if out is not None:
-        table.add_row("written", Text(f"{out}; next: mcpframe solve {out}"))
+        table.add_row("written", Text(f"{out}; next: mcpframe solve {quoted(out)}"))
     console().print(table)

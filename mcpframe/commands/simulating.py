@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from mcpframe.commands.run_summary import summary
-from mcpframe.commands.terminal import console, read_pairs
+from mcpframe.commands.terminal import AllowCode, console, quoted, read_pairs
+from mcpframe.exceptions import McpframeError
+from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
     from mcpframe.simulation.recording.trajectory import (
@@ -64,6 +68,7 @@ def simulate(
     overwrite: Overwrite = False,
     harvest: Harvested = False,
     plots: Plots = True,
+    allow_code: AllowCode = False,
 ) -> int:
     """Simulate a scene and keep its trajectory.
 
@@ -74,18 +79,20 @@ def simulate(
     from mcpframe.simulation.simulate import RunStoppedError
     from mcpframe.simulation.simulate import simulate as run
 
-    loaded = load_scene(scene).with_stepping(**read_pairs("--set", settings))
+    changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
+    loaded = load_scene(scene, allow_code=code).with_stepping(**changes)
     folder = Path(scene.stem) if out is None else out
     notes, stop = Console(stderr=True, highlight=False), None
     try:
-        trajectory = run(
-            loaded,
-            out=folder,
-            progress=sys.stderr.isatty(),
-            overwrite=overwrite,
-            harvest=harvest,
-            tell=notes.print,
-        )
+        with _begun(folder):
+            trajectory = run(
+                loaded,
+                out=folder,
+                progress=sys.stderr.isatty(),
+                overwrite=overwrite,
+                harvest=harvest,
+                tell=notes.print,
+            )
     except RunStoppedError as error:
         trajectory, stop = error.trajectory, error
     except KeyboardInterrupt:
@@ -96,6 +103,25 @@ def simulate(
     if stop is not None:
         notes.print(Text(f"stopped: {stop}", style="red"))
     return 1 if stop is not None or len(trajectory.failed) else 0
+
+
+@contextlib.contextmanager
+def _begun(folder: Path) -> Iterator[None]:
+    """Leave no new folder behind where a run fails before its first step."""
+    from mcpframe.simulation.recording.resume import FAILED_PROBLEM, FILES, remove_folders
+    from mcpframe.simulation.recording.trajectory import Trajectory
+
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        yield
+    except Exception:
+        with contextlib.suppress(McpframeError, OSError):
+            stopped = (folder / FAILED_PROBLEM).exists()
+            if made and not stopped and len(Trajectory.load(folder)) <= 1:  # only where it starts from
+                for name in FILES:
+                    (folder / name).unlink(missing_ok=True)
+                remove_folders(made)
+        raise
 
 
 def _tell_files(trajectory: Trajectory, folder: Path, harvest: bool, plots: bool) -> None:
@@ -109,6 +135,6 @@ def _tell_files(trajectory: Trajectory, folder: Path, harvest: bool, plots: bool
     out.print(Text(f"\n{folder}: {', '.join(written)}"))
     if plots and len(written) == 1 + harvest:
         out.print("plots need matplotlib: pip install 'mcpframe\\[report]'")
-    out.print(Text(f"play it: mcpframe view {folder}"))
+    out.print(Text(f"play it: mcpframe view {quoted(folder)}"))
     if harvest:
-        out.print(Text(f"solve its problems: mcpframe solve {folder / 'problems.h5'}"))
+        out.print(Text(f"solve its problems: mcpframe solve {quoted(folder / 'problems.h5')}"))

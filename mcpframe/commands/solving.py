@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
@@ -18,7 +19,7 @@ from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.config.plugins import load_solver
 from mcpframe.exceptions import FileFormatError, OptionError
 from mcpframe.io.detect import open_records
-from mcpframe.io.npz import read_fields, save_solution
+from mcpframe.io.npz import opened_fields, save_solution
 from mcpframe.io.records import Record
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solving.plugin import AbstractSolver
@@ -121,11 +122,11 @@ def _chosen_solver(name: str, words: Sequence[str] | None, config: Path | None) 
 
 
 def _start_point(path: Path) -> Any:
-    fields = read_fields(path)
-    for name in ("z", "z0"):
-        if name in fields:
-            return fields[name]
-    raise FileFormatError(f"{path}: has neither z nor z0 (there: {', '.join(fields)})")
+    with opened_fields(path) as fields:
+        for name in ("z", "z0"):
+            if name in fields:
+                return np.asarray(fields[name])
+        raise FileFormatError(f"{path}: has neither z nor z0 (there: {', '.join(fields)})")
 
 
 def _picked(records: Sequence[Record], index: int | None, file: Path) -> Sequence[Record]:

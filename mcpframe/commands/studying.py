@@ -13,8 +13,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mcpframe.commands.terminal import check_out_file, console
+from mcpframe.commands.terminal import AllowCode, check_out_file, console
 from mcpframe.exceptions import OptionError
+from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
     from mcpframe.studies.study.row import Row  # studies bring kernels, which are loaded when one is run
@@ -87,6 +88,7 @@ def run(
     scheduler: Scheduler = None,
     out: Out = None,
     report: Report = True,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     from mcpframe.studies.running.runner import run_study
@@ -99,6 +101,7 @@ def run(
             scheduler=scheduler,
             out=out,
             progress=sys.stderr.isatty(),
+            allow_code=Code.of_command(allow_code),
         )
     except KeyboardInterrupt:
         print("mcpframe: stopped; the rows so far are kept, and the same command goes on", file=sys.stderr)
@@ -111,11 +114,11 @@ def run(
 
 @study_app.command("check", epilog=CHECK_EPILOG)
 def check(file: StudyFile) -> None:
-    """Check a study file and tell how much work it is; nothing is kept."""
+    """Check a study file and tell how much work it is; nothing is kept, and no code that it names is run."""
     from mcpframe.studies.running.estimate import estimate
     from mcpframe.studies.study.study_file import load_study
 
-    study = load_study(file)
+    study = load_study(file, allow_code=Code.SKIP)
     shares = estimate(study)
     table = Table("problems", "from", "grid", "cases", "rows", "one worker", box=None, pad_edge=False)
     for share in shares:
@@ -123,6 +126,8 @@ def check(file: StudyFile) -> None:
         words = (f"{most}{share.cases}", f"{most}{share.rows}", _time(share.seconds))
         table.add_row(share.source, share.kind, str(share.groups), *words)
     console().print(table)
+    for name in study.settings.imports:
+        console().print(Text(f"imports    {name}: not run by a check, nor is what it registers tried"))
     rows = sum(share.rows for share in shares)
     columns = f"{len(study.formulations)} formulations, {len(study.solvers)} solvers"
     limit = _time(rows * study.settings.time_limit)

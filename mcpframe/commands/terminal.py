@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
 from mcpframe.exceptions import OptionError
@@ -16,9 +18,24 @@ WIDE = 160
 """Columns where the output is no terminal, so that lines stay whole for grep."""
 
 
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code",
+        help="Run Python code that the file names; only if you trust whoever wrote it. See docs/trust.md.",
+    ),
+]
+"""Option of every command that opens a scene or a study to run it."""
+
+
 def console() -> Console:
     """Return where tables are printed."""
     return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+
+
+def quoted(path: Path) -> str:
+    """Return a path as it must be written in a command that is to be copied."""
+    return shlex.quote(str(path))
 
 
 def read_pairs(flag: str, words: Sequence[str] | None) -> dict[str, Any]:

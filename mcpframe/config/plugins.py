@@ -133,6 +133,8 @@ def parse_toml(path: PathLike, text: str) -> dict[str, Any]:
     """Return the tables of a TOML text, or raise FileFormatError naming the file and the line."""
     try:
         return tomllib.loads(text)
+    except RecursionError:
+        raise FileFormatError(f"{path}: is not valid TOML: its values are nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         message = str(error).replace("at end of document", f"at line {len(text.splitlines())}, the last")
         raise FileFormatError(f"{path}: is not valid TOML: {message}") from None

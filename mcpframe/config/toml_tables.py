@@ -22,9 +22,13 @@ from mcpframe.exceptions import (
     ProblemError,
     nearest,
 )
+from mcpframe.io.trust import Code
+from mcpframe.io.untrusted import first_line
 
 EXPLAINED = (FileFormatError, ModelError, OptionError, PluginError, ProblemError)
 """Errors of values, which get the place of the value."""
+FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What Python and numpy raise on values of a wrong kind, such as rows of unequal length."""
 REQUIRED: Any = object()
 """Default of a key that must be there."""
 
@@ -37,11 +41,13 @@ class Source:
         name: of the file, for messages.
         text: what is in it, valid TOML.
         folder: against which paths in it are meant.
+        code: whether functions that it names may be imported.
     """
 
     name: str
     text: str
     folder: FilePath = field(default_factory=FilePath)
+    code: Code = Code.RUN
 
     @cached_property
     def lines(self) -> dict[Path, int]:
@@ -95,6 +101,9 @@ class TomlTable:
             yield
         except EXPLAINED as error:
             raise self._placed(keys, error) from None
+        except FOREIGN as error:
+            said = OptionError(f"cannot be used ({first_line(error)})")
+            raise self._placed(keys, said) from error
 
     def _placed(self, keys: Path, error: McpframeError) -> McpframeError:
         if str(error).startswith(f"{self.source.name}: "):

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mcpframe.exceptions import FileFormatError
-from mcpframe.io.journal import JournaledFile, recover
-from mcpframe.io.records import Arrays, Record, Texts, decode, encode, make_record
+from mcpframe.io.hdf5 import child_dataset, child_group
+from mcpframe.io.journal import JournaledFile, committed
+from mcpframe.io.records import Arrays, Fields, Record, Texts, decode, encode, make_record
+from mcpframe.io.untrusted import reading
 
 FORMAT, VERSION = "mcpframe-corpus", 1
 TEXT = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
-UNREADABLE = (OSError, KeyError, RuntimeError, ValueError)
-"""What h5py raises on a file that is cut off, damaged, or something else altogether."""
 
 
 class Selection(Sequence[Record]):
@@ -59,27 +59,26 @@ class Selection(Sequence[Record]):
     @property
     def names(self) -> list[str]:
         """Names of the problems, in order, read without their arrays."""
-        return [str(self._group(key).attrs.get("name", "")) for key in self._keys]
+        return [texts.get("name", "") for texts in self.texts()]
 
     def texts(self) -> list[Texts]:
         """Return the texts of the problems, in order, read without their arrays."""
-        return [{name: str(value) for name, value in self._group(key).attrs.items()} for key in self._keys]
+        return [self._texts(key) for key in self._keys]
 
-    def _group(self, key: str) -> Any:
-        try:
-            return self._file["problems"][key]
-        except UNREADABLE as error:
-            raise FileFormatError(f"{self.path}: /problems/{key}: cannot be read ({error})") from None
+    def _texts(self, key: str) -> Texts:
+        with reading(f"{self.path}: /problems/{key}", "cannot be read"):
+            return {name: str(value) for name, value in self._group(key).attrs.items()}
+
+    def _group(self, key: str) -> h5py.Group:
+        return child_group(self._file, f"problems/{key}", str(self.path))
 
     def _read(self, key: str) -> Record:
-        where = f"{self.path}: /problems/{key}"
-        group = self._group(key)
-        try:
-            arrays = {name: np.asarray(dataset[()]) for name, dataset in group.items()}
-            texts = {name: str(value) for name, value in group.attrs.items()}
-        except UNREADABLE as error:
-            raise FileFormatError(f"{where}: cannot be read ({error})") from None
-        return decode(arrays, texts, where)
+        where, texts = f"{self.path}: /problems/{key}", self._texts(key)
+        with reading(where, "cannot be read"):
+            group = self._group(key)
+            return decode(
+                Fields(group, lambda name: child_dataset(group, name, str(self.path))), texts, where
+            )
 
 
 class Corpus(Selection):
@@ -99,15 +98,16 @@ class Corpus(Selection):
         path = Path(path)
         if mode == "r":
             _check_exists(path)
-            recover(path)
         self._stream = JournaledFile(path) if mode == "a" else None
+        source = committed(path) if self._stream is None else self._stream
         file = None
         try:
-            file = h5py.File(path, "r") if self._stream is None else _open_to_append(self._stream)
-            super().__init__(path, file, _checked_keys(file))
-        except UNREADABLE as error:
+            with reading(str(path), "is not a complete corpus file"):
+                file = h5py.File(source, "r") if self._stream is None else _open_to_append(self._stream)
+                super().__init__(path, file, _checked_keys(file, str(path)))
+        except FileFormatError:
             _close(file, self._stream, commit=False)
-            raise FileFormatError(f"{path}: is not a complete corpus file ({error})") from None
+            raise
         # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
         self._finish = weakref.finalize(self, _close, file, self._stream, commit=True)
 
@@ -218,7 +218,7 @@ def _open_to_append(stream: JournaledFile) -> h5py.File:
     return file
 
 
-def _checked_keys(file: h5py.File) -> list[str]:
+def _checked_keys(file: h5py.File, where: str) -> list[str]:
     """Return the groups of the problems in order, or raise ValueError where the file is no corpus."""
     if file.attrs.get("format") != FORMAT or "problems" not in file:
         raise ValueError(f"it holds {', '.join(file) or 'nothing'}, and no attribute format = {FORMAT!r}")
@@ -226,4 +226,4 @@ def _checked_keys(file: h5py.File) -> list[str]:
         raise ValueError(
             f"its version {file.attrs['version']} is newer than {VERSION}, the newest known here"
         )
-    return sorted(file["problems"], key=int)
+    return sorted(child_group(file, "problems", where), key=int)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import h5py
-
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.fclib import load_fclib
+from mcpframe.io.hdf5 import opened
 from mcpframe.io.npz import load_record
 from mcpframe.io.records import Record
 
@@ -42,7 +41,7 @@ def _first_bytes(path: Path) -> bytes:
 
 def _is_fclib(path: Path) -> bool:
     try:
-        with h5py.File(path, "r") as file:
+        with opened(path, path) as file:
             return any(name.startswith("fclib_") for name in file)
-    except OSError:
+    except FileFormatError:
         return False  # damaged, or a corpus that a killed writer left behind: the corpus reader knows

@@ -15,8 +15,7 @@ claim of whoever wrote the file: nothing here trusts it, ``problem.certify(r)`` 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mcpframe.exceptions import FileFormatError, ProblemError
+from mcpframe.io.hdf5 import child, child_dataset, child_group, entries, opened
 from mcpframe.io.npz import PathLike, replacing
+from mcpframe.io.records import check_entries, check_shape
+from mcpframe.io.untrusted import reading
 from mcpframe.problem.friction import FrictionProblem
 
 Array = NDArray[np.float64]
@@ -70,20 +72,27 @@ def load_fclib(path: PathLike) -> FrictionProblem:
 
 def read_fclib(path: PathLike) -> FclibRecord:
     """Return everything in an FCLIB file; raises as `load_fclib`."""
-    with _opened(path) as file:
+    where = str(path)
+    with opened(path, path) as file:
         kind = _kind(file, path)
-        group = file[kind]
+        group = child_group(file, kind, where)
         names = ("W",) if kind == LOCAL else ("M", "H")
         try:
-            problem = _read_problem(group, kind, str(path))
+            problem = _read_problem(group, kind, where)
         except ProblemError as error:
             raise FileFormatError(f"{path}: /{kind}: {error}") from None
+        sizes = {"v": problem.n if problem.global_form is None else len(problem.global_form.f)}
+        most = {"r": problem.n, "u": problem.n, "l": problem.n, **sizes}
         return FclibRecord(
             problem,
-            {name: _text(group["info"][name]) for name in INFO if f"info/{name}" in group},
-            {name: found for name in names if (found := _matrix_info(group[name]))},
-            [_read_vectors(file[f"guesses/{k}"]) for k in _guess_names(file)],
-            _read_vectors(file["solution"]) if "solution" in file else None,
+            {
+                name: _text(group, f"info/{name}", where)
+                for name in INFO
+                if child(group, f"info/{name}", where)
+            },
+            {name: found for name in names if (found := _matrix_info(group, name, where))},
+            [_read_vectors(file, f"guesses/{k}", most, where) for k in _guess_names(file, where)],
+            _read_vectors(file, "solution", most, where) if "solution" in file else None,
         )
 
 
@@ -104,21 +113,9 @@ def save_fclib(path: PathLike, record: FclibRecord | FrictionProblem) -> None:
         stream.write(memory.getvalue())
 
 
-@contextmanager
-def _opened(path: PathLike) -> Iterator[h5py.File]:
-    """Open a file; whatever HDF5 raises on a damaged one becomes a FileFormatError."""
-    if not Path(path).is_file():
-        raise FileFormatError(f"{path}: no such file")
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except (OSError, RuntimeError, KeyError) as error:
-        raise FileFormatError(f"{path}: is not a complete HDF5 file ({error})") from None
-
-
 def _kind(file: h5py.File, path: PathLike) -> str:
     for kind in (LOCAL, GLOBAL):
-        if isinstance(file.get(kind), h5py.Group):
+        if isinstance(child(file, kind, str(path)), h5py.Group):
             return kind
     found = ", ".join(file) or "nothing"
     raise FileFormatError(
@@ -128,14 +125,15 @@ def _kind(file: h5py.File, path: PathLike) -> str:
 
 def _read_problem(group: h5py.Group, kind: str, where: str) -> FrictionProblem:
     for name in BILATERAL[kind]:
-        if name in group and _scalar(group[name], "n", where):
+        if name in group and _scalar(child_group(group, name, where), "n", where):
             raise FileFormatError(f"{where}: /{kind}/{name}: bilateral constraints are not supported")
     dim = _scalar(group, "spacedim", where)
     mu = _vector(group, "vectors/mu", where)
     if kind == LOCAL:
-        return FrictionProblem(_matrix(group, "W", where), _vector(group, "vectors/q", where), mu, dim)
-    M, H = _matrix(group, "M", where), _matrix(group, "H", where)
+        q = _vector(group, "vectors/q", where)
+        return FrictionProblem(_matrix(group, "W", where, (q.size, q.size)), q, mu, dim)
     f, w = _vector(group, "vectors/f", where), _vector(group, "vectors/w", where)
+    M, H = _matrix(group, "M", where, (f.size, f.size)), _matrix(group, "H", where, (f.size, w.size))
     return FrictionProblem.from_global(M, H, f, w, mu, dim)
 
 
@@ -158,24 +156,29 @@ def _write_problem(file: h5py.File, record: FclibRecord) -> None:
         group[f"info/{name}"] = np.bytes_(text.encode())
 
 
-def _matrix(group: h5py.Group, name: str, where: str) -> Any:
-    """Return a matrix in compressed rows, or dense where every entry is stored."""
+def _matrix(group: h5py.Group, name: str, where: str, expected: tuple[int, int]) -> Any:
+    """Return a matrix in compressed rows, or dense where every entry is stored.
+
+    Args:
+        group: that holds it.
+        name: of the matrix.
+        where: the file.
+        expected: shape that the vectors ask for; a sparse matrix of another one could take any memory.
+    """
     place = f"{where}: {group.name}/{name}"
-    if not isinstance(group.get(name), h5py.Group):
-        raise FileFormatError(f"{place}: is missing")
-    parts = group[name]
+    parts = child_group(group, name, where)
     shape = _scalar(parts, "m", where), _scalar(parts, "n", where)
+    check_shape(place, shape, expected)
     nz = _scalar(parts, "nz", where)
     p, i, x = (_vector(parts, key, where) for key in ("p", "i", "x"))
-    try:
+    with reading(place, "m, n, nz, p, i, x do not fit together"):
         if nz >= 0:
             matrix = sp.coo_array((x[:nz], (i[:nz].astype(int), p[:nz].astype(int))), shape=shape)
         else:
             format_ = {-1: sp.csc_array, -2: sp.csr_array}[nz]
             matrix = format_((x, i.astype(int), p.astype(int)), shape=shape)
             matrix.check_format(full_check=True)
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise FileFormatError(f"{place}: m, n, nz, p, i, x do not fit together ({error})") from None
+    check_entries(place, matrix)
     full = nz < 0 and matrix.nnz == shape[0] * shape[1]
     return matrix.toarray() if full else sp.csr_array(matrix)
 
@@ -203,26 +206,29 @@ def _all_entries(matrix: Array) -> sp.csr_array:
 
 def _scalar(group: h5py.Group, name: str, where: str) -> int:
     values = _vector(group, name, where)
-    if values.size != 1 or values[0] != int(values[0]):
+    if values.size != 1 or not np.isfinite(values[0]) or values[0] != int(values[0]):
         raise FileFormatError(f"{where}: {group.name}/{name}: {values} is not one integer")
     return int(values[0])
 
 
 def _vector(group: h5py.Group, name: str, where: str) -> Array:
     """Return a dataset as a vector of numbers, or raise FileFormatError naming it."""
-    place = f"{where}: {group.name}/{name}"
-    if not isinstance(group.get(name), h5py.Dataset):
-        raise FileFormatError(f"{place}: is missing")
-    dataset = group[name]
+    dataset = child_dataset(group, name, where)
     if dataset.dtype.kind not in "iuf":
-        raise FileFormatError(f"{place}: holds {dataset.dtype}, not numbers")
-    return np.asarray(dataset[()], dtype=np.float64).ravel()
+        raise FileFormatError(f"{where}: {group.name}/{name}: holds {dataset.dtype}, not numbers")
+    return entries(dataset).astype(np.float64).ravel()
 
 
-def _read_vectors(group: h5py.Group) -> dict[str, Array]:
-    return {
-        name: np.asarray(group[name][()], dtype=np.float64) for name in group if name in ("r", "u", "v", "l")
-    }
+def _read_vectors(file: h5py.File, name: str, most: Mapping[str, int], where: str) -> dict[str, Array]:
+    """Return the vectors of a guess or a solution; those of another length are refused."""
+    group = child_group(file, name, where)
+    found = {}
+    for key in (key for key in group if key in most):
+        size = child_dataset(group, key, where).size
+        if size > most[key]:
+            raise FileFormatError(f"{where}: {group.name}/{key}: has {size} entries, expected {most[key]}")
+        found[key] = _vector(group, key, where)
+    return found
 
 
 def _write_vectors(group: h5py.Group, vectors: Vectors) -> None:
@@ -230,21 +236,33 @@ def _write_vectors(group: h5py.Group, vectors: Vectors) -> None:
         group[name] = np.asarray(vector, dtype=np.float64)
 
 
-def _guess_names(file: h5py.File) -> list[str]:
-    return sorted((name for name in file.get("guesses", ()) if name.isdigit()), key=int)
+def _guess_names(file: h5py.File, where: str) -> list[str]:
+    if "guesses" not in file:
+        return []
+    names = child_group(file, "guesses", where)
+    return sorted((name for name in names if name.isascii() and name.isdigit()), key=int)
 
 
-def _matrix_info(group: h5py.Group) -> dict[str, Any]:
+def _matrix_info(group: h5py.Group, name: str, where: str) -> dict[str, Any]:
     """Return what the file says about a matrix beside its entries."""
-    found = {name: group[name][()] for name in MATRIX_INFO if name in group}
-    return {key: _decoded(value) if key == "comment" else value.item() for key, value in found.items()}
+    parts = child_group(group, name, where)
+    texts = {"comment": _text(parts, "comment", where)} if "comment" in parts else {}
+    figures = (key for key in MATRIX_INFO if key != "comment" and key in parts)
+    return texts | {key: _number(parts, key, where) for key in figures}
 
 
-def _text(dataset: h5py.Dataset) -> str:
-    return _decoded(dataset[()])
+def _number(group: h5py.Group, name: str, where: str) -> float:
+    values = _vector(group, name, where)
+    if values.size != 1:
+        raise FileFormatError(f"{where}: {group.name}/{name}: has {values.size} entries, expected one number")
+    return float(values[0])
 
 
-def _decoded(value: Any) -> str:
+def _text(group: h5py.Group, name: str, where: str) -> str:
+    dataset = child_dataset(group, name, where)
+    if dataset.size > 1:
+        raise FileFormatError(f"{where}: {group.name}/{name}: has {dataset.size} entries, expected one text")
+    value = dataset[()]
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 

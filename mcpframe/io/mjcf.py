@@ -10,6 +10,7 @@ numbers in both.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import FileFormatError, ModelError
+from mcpframe.exceptions import FileFormatError
 from mcpframe.io.mjcf_left_out import constant, disabled, note_left_out
-from mcpframe.io.robot_files import LeftOut, import_reader, read_bytes
+from mcpframe.io.robot_files import LeftOut, building, import_reader, read_bytes
+from mcpframe.io.untrusted import reading
 from mcpframe.multibody.closures import Ball, Closure, Gear, Weld
 from mcpframe.multibody.model.hinge import Hinge
 from mcpframe.multibody.model.link import Link
@@ -61,14 +63,12 @@ def load_mjcf(path: str | Path, merge_fixed: bool = True, *, visual: bool = Fals
         PluginError: mujoco is not installed.
     """
     file = Path(path)
-    compiled = _compile(file)
     left_out = LeftOut(file)
-    note_left_out(compiled, left_out)
-    try:
+    compiled = _compile(file, left_out)
+    with building(file):
+        note_left_out(compiled, left_out)
         model = _model(compiled, visual, left_out)
         model = model.merged() if merge_fixed else model
-    except ModelError as error:
-        raise ModelError(f"{file}: {error}") from None
     left_out.warn()
     return model
 
@@ -113,14 +113,23 @@ def _curved(model: Model) -> Iterator[tuple[Link, Array]]:
             yield link, np.arange(start, start + link.hinge.n_theta)
 
 
-def _compile(file: Path) -> Any:
+def _compile(file: Path, left_out: LeftOut) -> Any:
     mujoco = import_reader("mujoco")
     if b"<mujoco" not in read_bytes(file):
         raise FileFormatError(f"{file}: has no <mujoco> element; is it a URDF? load_urdf reads that")
-    try:
+    with reading(str(file), "MuJoCo cannot compile it"), _warnings_to(mujoco, left_out):
         return mujoco.MjModel.from_xml_path(str(file.resolve()))
-    except ValueError as error:
-        raise FileFormatError(f"{file}: MuJoCo cannot compile it: {' '.join(str(error).split())}") from None
+
+
+@contextmanager
+def _warnings_to(mujoco: Any, left_out: LeftOut) -> Iterator[None]:
+    """Take MuJoCo's warnings, which it would print and log to a file in the working folder."""
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda text: left_out.add("warnings of MuJoCo", " ".join(text.split())))
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def _model(m: Any, visual: bool, left_out: LeftOut) -> Model:

@@ -8,22 +8,22 @@ from __future__ import annotations
 import os
 import uuid
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib.format import MAGIC_PREFIX
 from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.exceptions import FileFormatError
-from mcpframe.io.records import Record, decode, encode, make_record
+from mcpframe.io.npy import read_entries, read_header
+from mcpframe.io.records import TEXTS, Fields, Record, decode, encode, make_record
+from mcpframe.io.untrusted import check_size, reading
 from mcpframe.solving.solution import Solution
 
 PathLike = str | os.PathLike[str]
-UNREADABLE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, KeyError, NotImplementedError)
-"""What numpy and zipfile raise on a file that is cut off, damaged, or something else altogether."""
 
 
 def save_problem(
@@ -58,9 +58,10 @@ def load_problem(path: PathLike) -> Any:
 
 def load_record(path: PathLike) -> Record:
     """Return the problem in an .npz file with its start point, name, provenance and labels."""
-    fields = read_fields(path)
-    texts = {key: str(value) for key, value in fields.items() if value.dtype.kind == "U"}
-    return decode({key: value for key, value in fields.items() if key not in texts}, texts, str(path))
+    with opened_fields(path) as fields:
+        texts = {name: str(np.asarray(fields[name])) for name in TEXTS if _is_text(name, fields)}
+        arrays = Fields((name for name in fields if name not in texts), fields.__getitem__)
+        return decode(arrays, texts, str(path))
 
 
 def save_solution(path: PathLike, solution: Solution) -> None:
@@ -73,18 +74,47 @@ def save_solution(path: PathLike, solution: Solution) -> None:
     _write(path, fields)
 
 
-def read_fields(path: PathLike) -> dict[str, NDArray[Any]]:
-    """Return all arrays of an .npz file, or raise FileFormatError naming the file."""
+@contextmanager
+def opened_fields(path: PathLike) -> Iterator[Fields]:
+    """Open an .npz file and give its fields, which are unpacked one by one when they are asked for.
+
+    Raises:
+        FileFormatError: the file, or a field that is asked for, is not what it should be.
+    """
     if not Path(path).is_file():
         raise FileFormatError(f"{path}: no such file")
-    try:
-        with open(path, "rb") as stream:
-            archive = np.load(stream, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise ValueError("it holds one bare array")
-            return {key: archive[key] for key in archive.files}
-    except UNREADABLE as error:
-        raise FileFormatError(f"{path}: is not a complete .npz file ({error})") from None
+    with reading(str(path), "is not a complete .npz file"), open(path, "rb") as stream:
+        if stream.read(len(MAGIC_PREFIX)) == MAGIC_PREFIX:
+            raise ValueError("it holds one bare array")
+        archive = zipfile.ZipFile(stream)
+        members = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+        yield Fields(members, lambda name: PackedArray(archive, members[name], f"{path}: field {name!r}"))
+
+
+class PackedArray:
+    """An array in an archive: its header is known, its entries are unpacked by ``np.asarray``."""
+
+    def __init__(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> None:
+        self._archive, self._member, self._where = archive, member, where
+        with self._open() as stream:
+            self._header = read_header(stream, member.file_size, where)
+        self.shape, self.dtype = self._header.shape, self._header.dtype
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        check_size(self._where, self._header.n_bytes, self._member.compress_size)
+        with self._open() as stream:
+            read_header(stream, self._member.file_size, self._where)
+            entries = read_entries(stream, self._header, self._where)
+        return entries if dtype is None else entries.astype(dtype)
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        with reading(self._where, "cannot be read"), self._archive.open(self._member) as stream:
+            yield stream  # type: ignore[misc]
+
+
+def _is_text(name: str, fields: Fields) -> bool:
+    return name in fields and fields[name].dtype.kind == "U"
 
 
 def _write(path: PathLike, fields: Mapping[str, NDArray[Any]]) -> None:

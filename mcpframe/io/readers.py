@@ -13,6 +13,8 @@ from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.urdf import load_urdf
 from mcpframe.multibody.model.model import Model
 
+MOST = 10_000
+"""Links, and whatever else is counted: a model of more takes minutes to make, and its matrices gigabytes."""
 READERS: dict[str, Callable[..., Model]] = {".urdf": load_urdf, ".xml": load_mjcf, ".mjcf": load_mjcf}
 """Who reads a robot file, by the end of its name."""
 
@@ -32,6 +34,9 @@ def typed_options(function: Callable[..., Any], options: Mapping[str, Any]) -> d
 
 def _typed(key: str, hint: Any, value: Any) -> Any:
     try:
-        return TypeAdapter(hint).validate_python(value)
+        typed = TypeAdapter(hint).validate_python(value)
     except ValidationError as error:
         raise OptionError(f"{key} = {value!r}: {error.errors()[0]['msg'].lower()}") from None
+    if hint is int and typed > MOST:
+        raise OptionError(f"{key} = {value!r}: at most {MOST:,}")
+    return typed

@@ -14,7 +14,8 @@ A sparse matrix ``M`` is stored as ``M_data, M_indices, M_indptr, M_shape`` (com
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,14 +25,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import index_array, real_array
 from mcpframe.exceptions import FileFormatError, ProblemError
+from mcpframe.io.untrusted import reading
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
 
 Arrays = dict[str, NDArray[Any]]
+Stored = Mapping[str, Any]
+"""Fields of a file by name: what has shape and dtype, and becomes an array when it is asked for."""
 Texts = dict[str, str]
 CONTACT_FIELDS = ("normal", "friction", "slip", "mu")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+TEXTS = ("kind", "name", "layout", "provenance", "labels")
+"""Fields that are texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,23 +90,46 @@ def encode(record: Record) -> tuple[Arrays, Texts]:
     return arrays, texts
 
 
-def decode(arrays: Mapping[str, Any], texts: Mapping[str, str], where: str) -> Record:
+class Fields(Mapping[str, Any]):
+    """Fields of a file, each looked at when it is asked for; those that nobody asks for stay unread.
+
+    Args:
+        names: of the fields.
+        look: returns what is stored under a name.
+    """
+
+    def __init__(self, names: Iterable[str], look: Callable[[str], Any]) -> None:
+        self._names, self._look = list(names), look
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._look(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def decode(arrays: Stored, texts: Mapping[str, str], where: str) -> Record:
     """Return the record that the fields describe; files of other projects need only the problem's own.
+
+    Sizes that fields declare are compared with each other before any of them is read.
 
     Raises:
         FileFormatError: a field is missing or cannot be used; `where` says in which file.
     """
     kind = texts["kind"] if texts.get("kind") in KINDS else _guess_kind(arrays)
-    try:
-        return make_record(
-            KINDS[kind][1](arrays, texts, where),
-            texts.get("name", ""),
-            arrays.get("z0"),
-            _parsed("provenance", texts, where, dict),
-            _parsed("labels", texts, where, list),
-        )
-    except ProblemError as error:
-        raise FileFormatError(f"{where}: {error}") from None
+    with reading(where, "cannot be used"):
+        try:
+            problem = KINDS[kind][1](arrays, texts, where)
+            z0 = required("z0", arrays, where, problem.n) if "z0" in arrays else None
+            about = parsed("provenance", texts, where, dict), parsed("labels", texts, where, list)
+            return make_record(problem, texts.get("name", ""), z0, *about)
+        except ProblemError as error:
+            raise FileFormatError(f"{where}: {error}") from None
 
 
 def matrix_fields(name: str, matrix: Any) -> Arrays:
@@ -112,26 +141,67 @@ def matrix_fields(name: str, matrix: Any) -> Arrays:
     return {f"{name}_{part}": value for part, value in zip(SPARSE_PARTS, parts, strict=True)}
 
 
-def read_matrix(name: str, arrays: Mapping[str, Any], where: str) -> Any:
-    """Return a matrix from its fields, dense or in compressed rows."""
+def read_matrix(name: str, arrays: Stored, where: str, shape: tuple[int, int]) -> Any:
+    """Return a matrix of a known shape from its fields, dense or in compressed rows."""
+    m, n = shape
     if f"{name}_data" not in arrays:
+        check_shape(f"{where}: {name}", shape_of(name, arrays, where), shape)
         return required(name, arrays, where)
-    data, indices, indptr, shape = (required(f"{name}_{part}", arrays, where) for part in SPARSE_PARTS)
-    try:
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
+    most = {"data": m * n, "indices": m * n, "indptr": m + 1, "shape": 2}
+    data, indices, indptr, said = (
+        required(f"{name}_{part}", arrays, where, most[part]) for part in SPARSE_PARTS
+    )
+    with reading(f"{where}: {name}", "its compressed rows do not fit together"):
+        check_shape(f"{where}: {name}", tuple(int(size) for size in said), shape)
+        matrix = sp.csr_array((data, indices, indptr), shape=shape)
         matrix.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise FileFormatError(f"{where}: {name}: its compressed rows do not fit together ({error})") from None
+    check_entries(f"{where}: {name}", matrix)
     return matrix
 
 
-def required(name: str, arrays: Mapping[str, Any], where: str) -> Any:
-    """Return a field, or raise FileFormatError naming it."""
+def check_shape(place: str, shape: tuple[int, ...], expected: tuple[int, int]) -> None:
+    """Raise FileFormatError unless a matrix has the shape that the vectors beside it ask for."""
+    if shape != expected and not (0 in expected and 0 in shape):
+        raise FileFormatError(f"{place}: shape {shape}, expected {expected} as the vectors beside it have it")
+
+
+def check_entries(place: str, matrix: Any) -> None:
+    """Raise FileFormatError unless all entries of a sparse matrix are finite numbers."""
+    if matrix.data.dtype.kind not in "biuf" or not np.isfinite(matrix.data).all():
+        raise FileFormatError(f"{place}: has an entry that is not a finite number")
+
+
+def required(name: str, arrays: Stored, where: str, most: int | None = None) -> NDArray[Any]:
+    """Return a field as an array, or raise FileFormatError naming it.
+
+    Args:
+        name: of the field.
+        arrays: the fields of the file.
+        where: the file.
+        most: entries that it may have; more are not read.
+    """
+    shape = shape_of(name, arrays, where)
+    if most is not None and math.prod(shape) > most:
+        raise FileFormatError(f"{where}: {name}: shape {shape}, expected at most {most} entries")
+    with reading(f"{where}: {name}", "cannot be read"):
+        return np.asarray(arrays[name])
+
+
+def shape_of(name: str, arrays: Stored, where: str) -> tuple[int, ...]:
+    """Return the shape that a field declares, or raise FileFormatError where there is no such field."""
     if name not in arrays:
         raise FileFormatError(
             f"{where}: field {name!r} is missing (fields there: {', '.join(arrays) or 'none'})"
         )
-    return arrays[name]
+    return tuple(int(size) for size in arrays[name].shape)
+
+
+def _length(name: str, arrays: Stored, where: str) -> int:
+    """Return the length that a vector declares."""
+    shape = shape_of(name, arrays, where)
+    if len(shape) != 1:
+        raise FileFormatError(f"{where}: {name}: shape {shape}, expected a vector")
+    return shape[0]
 
 
 def _mixed_lcp_fields(problem: MixedLCP) -> tuple[Arrays, Texts]:
@@ -142,13 +212,15 @@ def _mixed_lcp_fields(problem: MixedLCP) -> tuple[Arrays, Texts]:
     return arrays, {"layout": json.dumps(list(problem.layout.sizes.items()))}
 
 
-def _read_mixed_lcp(arrays: Mapping[str, Any], texts: Mapping[str, str], where: str) -> MixedLCP:
-    M = read_matrix("M", arrays, where)
-    q, lower, upper = (required(name, arrays, where) for name in ("q", "lower", "upper"))
-    blocks = _parsed("layout", texts, where, list) if "layout" in texts else None
+def _read_mixed_lcp(arrays: Stored, texts: Mapping[str, str], where: str) -> MixedLCP:
+    n = _length("q", arrays, where)
+    M = read_matrix("M", arrays, where, (n, n))
+    q, lower, upper = (required(name, arrays, where, max(n, 1)) for name in ("q", "lower", "upper"))
+    blocks = parsed("layout", texts, where, list) if "layout" in texts else None
     contacts = None
     if "contacts_normal" in arrays:
-        contacts = ContactBlocks(*(required(f"contacts_{name}", arrays, where) for name in CONTACT_FIELDS))
+        fields = (required(f"contacts_{name}", arrays, where, n) for name in CONTACT_FIELDS)
+        contacts = ContactBlocks(*fields)
     try:
         layout = None if blocks is None else Layout(dict(blocks))
     except (TypeError, ValueError) as error:
@@ -161,9 +233,10 @@ def _friction_fields(problem: FrictionProblem) -> tuple[Arrays, Texts]:
     return arrays | {"mu": problem.mu, "dim": np.array(problem.dim)}, {}
 
 
-def _read_friction(arrays: Mapping[str, Any], texts: Mapping[str, str], where: str) -> FrictionProblem:
-    W = read_matrix("W", arrays, where)
-    q, mu, dim = (required(name, arrays, where) for name in ("q", "mu", "dim"))
+def _read_friction(arrays: Stored, texts: Mapping[str, str], where: str) -> FrictionProblem:
+    n = _length("q", arrays, where)
+    W = read_matrix("W", arrays, where, (n, n))
+    q, mu, dim = (required(name, arrays, where, max(n, 1)) for name in ("q", "mu", "dim"))
     return FrictionProblem(W, q, mu, _integer("dim", dim, where))
 
 
@@ -174,9 +247,11 @@ def _global_friction_fields(problem: FrictionProblem) -> tuple[Arrays, Texts]:
     return arrays | {"mu": problem.mu, "dim": np.array(problem.dim)}, {}
 
 
-def _read_global_friction(arrays: Mapping[str, Any], texts: Mapping[str, str], where: str) -> FrictionProblem:
-    M, H = (read_matrix(name, arrays, where) for name in ("M", "H"))
-    f, w, mu, dim = (required(name, arrays, where) for name in ("f", "w", "mu", "dim"))
+def _read_global_friction(arrays: Stored, texts: Mapping[str, str], where: str) -> FrictionProblem:
+    n_v, n = _length("f", arrays, where), _length("w", arrays, where)
+    M, H = read_matrix("M", arrays, where, (n_v, n_v)), read_matrix("H", arrays, where, (n_v, n))
+    f, w = required("f", arrays, where), required("w", arrays, where)
+    mu, dim = (required(name, arrays, where, max(n, 1)) for name in ("mu", "dim"))
     return FrictionProblem.from_global(M, H, f, w, mu, _integer("dim", dim, where))
 
 
@@ -205,7 +280,7 @@ def _kind_of(problem: Any) -> str:
     )
 
 
-def _guess_kind(arrays: Mapping[str, Any]) -> str:
+def _guess_kind(arrays: Stored) -> str:
     """Return the kind that the fields give away; files of other projects do not tell, or use other words."""
     if "mu" in arrays and "lower" not in arrays:
         return "global_friction" if "f" in arrays else "friction"
@@ -219,12 +294,13 @@ def _json(name: str, value: Any) -> str:
         raise ProblemError(f"{name}: cannot be written as JSON ({error})") from None
 
 
-def _parsed(name: str, texts: Mapping[str, str], where: str, kind: type) -> Any:
+def parsed(name: str, texts: Mapping[str, str], where: str, kind: type) -> Any:
+    """Return what a text says in JSON, empty where there is none, or raise FileFormatError naming it."""
     if name not in texts:
         return kind()
     try:
         value = json.loads(texts[name])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{where}: field {name!r} is not JSON ({error})") from None
     if not isinstance(value, kind):
         raise FileFormatError(f"{where}: field {name!r} is not a JSON {kind.__name__}")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mcpframe.exceptions import FileFormatError, ModelWarning, PluginError
+from mcpframe.exceptions import FileFormatError, ModelError, ModelWarning, PluginError, ProblemError
+from mcpframe.io.untrusted import reading
 
 NAMES_SHOWN = 4
 """Names listed for each thing that is left out; the rest is counted."""
@@ -29,6 +32,16 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+@contextmanager
+def building(file: Path) -> Iterator[None]:
+    """Give errors about the values of a robot file its name; those of other libraries become ours."""
+    try:
+        with reading(str(file), "has values that cannot be used"):
+            yield
+    except (ModelError, ProblemError) as error:
+        raise ModelError(f"{file}: {error}") from None
 
 
 class LeftOut:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.exceptions import FileFormatError, ModelError
-from mcpframe.io.robot_files import LeftOut, import_reader
+from mcpframe.io.robot_files import LeftOut, building, import_reader
 from mcpframe.io.urdf_xml import read_robot
 from mcpframe.multibody.closures import Gear
 from mcpframe.multibody.model.hinge import Hinge
@@ -66,11 +66,9 @@ def load_urdf(
     file = Path(path)
     left_out = LeftOut(file)
     robot = read_robot(file, "visual" if visual else "collision", left_out)
-    try:
+    with building(file):
         model = _model(file, robot, floating_base, armature, left_out)
         model = model.merged() if merge_fixed else model
-    except ModelError as error:
-        raise ModelError(f"{file}: {error}") from None
     left_out.warn()
     return model
 

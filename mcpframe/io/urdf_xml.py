@@ -17,6 +17,7 @@ from xml.parsers import expat
 
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.robot_files import LeftOut, import_reader, read_bytes
+from mcpframe.io.untrusted import reading
 
 JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
 SHAPES = ("box", "cylinder", "sphere", "mesh")
@@ -27,6 +28,8 @@ READ = {
 }
 """Elements that are read; others are named as left out. A material is a colour."""
 
+DEEPEST = 50
+"""Elements within each other; URDF has five, and parsers of deep ones lose their footing."""
 NUMBERS = (
     ("link", "inertial/mass", ("value",), 1, True),
     ("link", "inertial/inertia", ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), 1, True),
@@ -63,8 +66,9 @@ def read_robot(file: Path, body: str, left_out: LeftOut) -> Any:
         _keep_geometry(file, element, body, left_out)
         _check_numbers(file, element)
         robot.append(element)
-    stream = io.BytesIO(ElementTree.tostring(robot, encoding="utf-8"))
-    return yourdfpy.URDF.load(stream, build_scene_graph=False, load_meshes=False).robot
+    with reading(str(file), "is not a URDF that can be read"):
+        stream = io.BytesIO(ElementTree.tostring(robot, encoding="utf-8"))
+        return yourdfpy.URDF.load(stream, build_scene_graph=False, load_meshes=False).robot
 
 
 def _parse(file: Path) -> Element:
@@ -72,19 +76,25 @@ def _parse(file: Path) -> Element:
     builder = ElementTree.TreeBuilder()
     parser = expat.ParserCreate()
 
+    depth = 0
+
     def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > DEEPEST:
+            raise FileFormatError(f"{file}: line {parser.CurrentLineNumber}: elements are nested too deeply")
         builder.start(tag, {name: text for name, text in attributes.items() if not _is_foreign(name)})
 
     def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
         builder.end(tag)
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     content = read_bytes(file)
-    try:
+    with reading(str(file), "is not well-formed XML"):
         parser.Parse(content, True)
-    except (expat.ExpatError, ValueError, LookupError) as error:  # the latter two: an unknown encoding
-        raise FileFormatError(f"{file}: is not well-formed XML ({error})") from None
-    root = builder.close()
+        root = builder.close()
     if root.tag != "robot":
         raise FileFormatError(f"{file}: root element is <{root.tag}>, that of a URDF file is <robot>")
     return root
@@ -124,7 +134,8 @@ def _check_names(file: Path, element: Element) -> None:
 def _keep_geometry(file: Path, link: Element, body: str, left_out: LeftOut) -> None:
     """Drop the bodies that are not asked for, and those with a shape unknown here, by name."""
     for element in [child for child in link if child.tag in ("collision", "visual")]:
-        shape = next(iter(element.findall("geometry/*")), None)
+        geometries = element.findall("geometry")
+        shape = next(iter(geometries[0]), None) if geometries else None
         if element.tag != body:
             link.remove(element)
         elif shape is None or shape.tag not in SHAPES:

@@ -60,7 +60,7 @@ def _reference(table: TomlTable, model: Model, theta: Array) -> Reference:
             if other in table:
                 raise table.error(other, "give reference, or target and moves, not both")
         with table.at("reference"):
-            function = find_function(table.text("reference"), table.source.folder)
+            function = find_function(table.text("reference"), table.source.folder, table.source.code)
             return checked_reference(model, with_options(function, {}, 0.0))
     place = start = coordinates_of(table, "target", model, theta)
     moves = []
@@ -85,5 +85,5 @@ def _function(table: TomlTable, model: Model) -> Controller:
     table.only("kind", "function", "options")
     name, options = table.text("function"), table.table("options").data
     with table.at("function"):
-        function = find_function(name, table.source.folder)
+        function = find_function(name, table.source.folder, table.source.code)
         return Function(model, with_options(function, options, None, 0.0), name)

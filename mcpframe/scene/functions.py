@@ -13,25 +13,33 @@ from types import ModuleType
 from typing import Any
 
 from mcpframe.exceptions import OptionError, PluginError, nearest
+from mcpframe.io.trust import Code
 
 GROUP = "mcpframe.controllers"
 """Entry-point group of functions f(state, time) -> tau."""
 
 
-def find_function(name: str, folder: Path | None = None) -> Callable[..., Any]:
+def find_function(name: str, folder: Path | None = None, code: Code = Code.RUN) -> Callable[..., Any]:
     """Return the function behind a name.
 
     Args:
         name: ``package.module:function``, a path to a Python file as ``file.py:function``, or the name of an
             entry point of the group `mcpframe.controllers`.
         folder: against which the path of a file is meant.
+        code: whether modules and files may be imported, which runs them; entry points always are. Where
+            they are left alone, a function is returned that cannot be called.
 
     Raises:
+        OptionError: they may not.
         PluginError: there is no such module, file, entry point or function, or it cannot be imported.
     """
     home, colon, function = name.partition(":")
     if not colon:
         return _callable(name, _from_entry_point(name))
+    if home.endswith(".py"):
+        _check_file(name, home, folder)
+    if not code.admits(name):
+        return partial(_not_run, name)
     module = _from_file(name, home, folder) if home.endswith(".py") else _from_package(name, home)
     found: Any = module
     for part in function.split("."):
@@ -81,6 +89,16 @@ def _from_entry_point(name: str) -> Any:
     return _imported(name, point.load)
 
 
+def _check_file(name: str, home: str, folder: Path | None) -> None:
+    path = (folder or Path()) / home
+    if not path.is_file():
+        raise PluginError(f"function {name!r}: there is no file {path}")
+
+
+def _not_run(name: str, *_: Any, **__: Any) -> Any:
+    raise PluginError(f"function {name!r}: was not imported, for only checks are made here")
+
+
 def _from_package(name: str, home: str) -> ModuleType:
     module: ModuleType = _imported(name, partial(importlib.import_module, home))
     return module
@@ -88,8 +106,6 @@ def _from_package(name: str, home: str) -> ModuleType:
 
 def _from_file(name: str, home: str, folder: Path | None) -> ModuleType:
     path = (folder or Path()) / home
-    if not path.is_file():
-        raise PluginError(f"function {name!r}: there is no file {path}")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

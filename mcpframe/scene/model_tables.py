@@ -11,6 +11,7 @@ from mcpframe.arrays import Array
 from mcpframe.config.toml_tables import TomlTable, is_vector
 from mcpframe.exceptions import ModelError
 from mcpframe.io.readers import READERS, typed_options
+from mcpframe.io.trust import Code
 from mcpframe.multibody.closures import Ball, Closure, Distance, Gear, Pin, Weld
 from mcpframe.multibody.model.hinge import Hinge
 from mcpframe.multibody.model.joining import Part
@@ -135,8 +136,9 @@ def closure_of(table: TomlTable) -> Closure:
     options: dict[str, Any] = {}
     if "motion" in table:
         with table.at("motion"):
-            motion = find_function(table.text("motion"), table.source.folder)
-            options["motion"] = with_options(motion, {}, 0.0)
+            motion = find_function(table.text("motion"), table.source.folder, table.source.code)
+            if table.source.code is not Code.SKIP:  # a closure would call it at once, to be closed
+                options["motion"] = with_options(motion, {}, 0.0)
     if "axis" in own:
         options["axis"] = table.vector("axis", 3, (0.0, 0.0, 1.0))
     if "length" in own:

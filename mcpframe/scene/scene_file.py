@@ -16,6 +16,8 @@ from mcpframe.config.toml_tables import Source, TomlTable, changed
 from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
 from mcpframe.contact.law import find_law
 from mcpframe.exceptions import OptionError
+from mcpframe.io.trust import Code
+from mcpframe.io.untrusted import reading
 from mcpframe.multibody.model.joining import joined
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.projection import project_loops, project_rates
@@ -38,12 +40,16 @@ KEYS = (
 MATERIAL_KEYS = ("mu", "restitution", "law")
 
 
-def load_scene(path: PathLike, changes: Mapping[str, Any] | None = None) -> Scene:
+def load_scene(
+    path: PathLike, changes: Mapping[str, Any] | None = None, *, allow_code: bool | Code = True
+) -> Scene:
     """Return the scene of a TOML file.
 
     Args:
         path: the file.
         changes: values to put in its place, by dotted keys, as ``{"model.options.links": 6}``.
+        allow_code: import the modules and files whose functions it names, which runs them; False refuses a
+            scene that names any.
 
     Raises:
         FileFormatError: the file cannot be read, is not TOML, or names a robot file that is malformed.
@@ -51,11 +57,16 @@ def load_scene(path: PathLike, changes: Mapping[str, Any] | None = None) -> Scen
         ModelError: a value cannot be used: a body, a material, coordinates, a name that means nothing.
         PluginError: there is no formulation, solver, law or function of that name.
     """
-    return parse_scene(read_text(path), Path(path).parent, str(path), changes)
+    return parse_scene(read_text(path), Path(path).parent, str(path), changes, allow_code=allow_code)
 
 
 def parse_scene(
-    text: str, folder: PathLike = "", name: str = "scene", changes: Mapping[str, Any] | None = None
+    text: str,
+    folder: PathLike = "",
+    name: str = "scene",
+    changes: Mapping[str, Any] | None = None,
+    *,
+    allow_code: bool | Code = True,
 ) -> Scene:
     """Return the scene of a TOML text.
 
@@ -64,9 +75,16 @@ def parse_scene(
         folder: against which paths in it are meant.
         name: of the file, for messages.
         changes: values to put in its place, by dotted keys; the text that the scene keeps has the old ones.
+        allow_code: as of `load_scene`.
     """
-    source = Source(name, text, Path(folder))
-    table = TomlTable(source, changed(parse_toml(name, text), changes or {}))
+    with reading(name, "cannot be used as a scene"):
+        source = Source(name, text, Path(folder), Code.of(allow_code))
+        table = TomlTable(source, changed(parse_toml(name, text), changes or {}))
+        with table.at():
+            return _scene(table)
+
+
+def _scene(table: TomlTable) -> Scene:
     table.only(*KEYS)
     model = _model(table)
     theta, theta_dot, time = _initial(table.table("initial"), model)
@@ -85,8 +103,8 @@ def parse_scene(
             stepping=_stepping(table, model),
             output=_settings(Output, table.table("output")),
             name=_name(table),
-            text=text,
-            folder=source.folder,
+            text=table.source.text,
+            folder=table.source.folder,
         )
 
 

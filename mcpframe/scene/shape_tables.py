@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mcpframe.config.toml_tables import TomlTable
+from mcpframe.io.npy import load_npy
+from mcpframe.io.untrusted import reading
 from mcpframe.multibody.memory.skeleton import turn_to
 from mcpframe.multibody.model.shapes import (
     Box,
@@ -37,8 +40,8 @@ SHAPES: dict[str, type[Any]] = {
 """What `shape` may say; the other keys of a shape are the fields of its class, and those of `OTHERWISE`."""
 OTHERWISE = {"plane": ("point", "normal"), "heightfield": ("extent",)}
 """Keys that stand for others of the shape."""
-READERS: dict[str, Callable[..., Any]] = {
-    ".npy": partial(np.load, allow_pickle=False),
+READERS: dict[str, Callable[[Path], Any]] = {
+    ".npy": load_npy,
     ".csv": partial(np.loadtxt, delimiter=",", ndmin=2),
 }
 """Of files of heights; a row of a .csv file is a row of the grid."""
@@ -88,10 +91,8 @@ def _heights(table: TomlTable) -> Any:
     path = table.file("heights")
     if path.suffix not in READERS:
         raise table.error("heights", f"{path.name!r}: a file .npy or .csv is expected, or rows of numbers")
-    try:
+    with table.at("heights"), reading(repr(path.name), "cannot be read"):
         return READERS[path.suffix](path)
-    except (OSError, ValueError) as error:
-        raise table.error("heights", f"{path.name!r}: cannot be read ({error})") from None
 
 
 def _place(table: TomlTable) -> Pose:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import index_array, real_array
 from mcpframe.exceptions import NotSolvedError, OptionError, ProblemError
+from mcpframe.interrupts import is_interrupt
 from mcpframe.problem.infeasibility import proves_infeasible
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.plugin import AbstractSolver, Request
@@ -169,7 +170,7 @@ def _residual(problem: Any, z: Any) -> tuple[Array, Array, float]:
 def run_solver(
     solver: AbstractSolver, problem: Any, request: Request
 ) -> tuple[Claim, float, Exception | None]:
-    """Run the solver; an exception inside it becomes a NUMERICAL claim that tells it."""
+    """Run the solver; an exception inside it becomes a NUMERICAL claim. Interrupts propagate."""
     start = perf_counter()
     try:
         claim = solver._solve(problem, request)
@@ -178,6 +179,8 @@ def run_solver(
             raise TypeError(f"_solve must return a Claim with a Status, not {claim!r}")
         return claim, seconds, None
     except Exception as error:
+        if is_interrupt(error):
+            raise
         return _crashed(problem, error), perf_counter() - start, error
 
 

@@ -236,7 +236,8 @@ class _Search:
             status=Status.SOLVED if solved else Status.INFEASIBLE if farkas is not None else fallen_short,
             iterations=self.iterations,
             message="" if solved else self.said or f"natural residual {best.residual:.2g}",
-            basis=best.basis,
+            # read off the point: a row on which z and w both vanish is left out, so that the face is regular
+            basis=guess_basis(problem, best.z, problem.certify(best.z)[1]),
             farkas=farkas,
             method=f"{self.method}, active-set polish",
             relaxed_z=self.relaxed,

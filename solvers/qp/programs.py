@@ -27,6 +27,8 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from numpy.typing import NDArray
 
+from mcpframe.interrupts import is_interrupt
+
 Array = NDArray[np.float64]
 
 PARAMETER_LIMIT = 2500
@@ -116,6 +118,8 @@ class Program:
         try:
             return self._minimise(backend.name, backend.options(tight))
         except Exception as error:  # backends raise their own kinds: no licence, no memory, bad numbers
+            if is_interrupt(error):
+                raise
             return Minimum(None, f"{backend.name} failed: {error}")
 
     def _minimise(self, solver: str, options: dict[str, Any]) -> Minimum:
@@ -323,7 +327,8 @@ def gram_factor(S: sp.csc_array) -> sp.csc_array:
             break
         shift *= 100.0
     back = sp.csc_array((np.ones(n), (np.arange(n), lu.perm_r)), shape=(n, n))
-    return sp.csc_array(back @ (lu.L * np.sqrt(np.maximum(D, 0.0))))
+    L = sp.csc_array(lu.L)  # a matrix before scipy 1.14, whose * is another product
+    return sp.csc_array(back @ L @ sp.diags_array(np.sqrt(np.maximum(D, 0.0))))
 
 
 def selection(rows: NDArray[np.intp], n: int) -> sp.csr_array:

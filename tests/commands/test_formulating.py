@@ -106,14 +106,17 @@ def test_the_written_problem_is_the_one_that_python_builds(run, out):
     np.testing.assert_array_equal(written.contacts.mu, 0.5)
 
 
-def test_options_reach_system_law_and_formulation(run, out):
+def test_options_reach_system_law_formulation_and_step(run, out):
     words = ["--set", "size=[1, 1, 1]", "--law", "box", "--law-option", "load=7", "--mu", "0.25"]
-    words += ["--option", "position_level=true", "--dt", "0.5", "--out", out]
+    words += ["--option", "friction_directions=6", "--dt", "0.5", "--out", out]
+    words += ["--position-level", "--no-closure-bias", "--baumgarte", "0.2"]
     assert run("formulate", "box", *words)[0] == 0
     record = mf.load_record(out)
     assert record.provenance["set"] == {"size": [1, 1, 1]}
     assert record.provenance["contact_law"] == {"name": "box", "load": 7.0}
-    assert record.provenance["formulation"]["position_level"] is True
+    assert record.provenance["formulation"] == {"name": "os", "friction_directions": 6}
+    asks = {"position_level": True, "contact_bias": False, "closure_bias": False, "baumgarte": 0.2}
+    assert record.provenance["asks"] == asks
     assert np.isclose(record.problem.upper, 0.25 * 7 * 0.5).sum() == 2 * 4
 
 
@@ -196,7 +199,9 @@ def test_a_random_state_keeps_the_loops_closed(system, seed):
         (["pendulum", "--set", "links=0"], "links: 0; a whole number of at least 1 is needed"),
         (["pendulum", "--set", "mass=nan"], "mass: nan is not finite"),
         (["pendulum", "--formulation", "oss"], "did you mean 'os'? known: dca, mc, nmc"),
-        (["pendulum", "--option", "baumgart=1"], "did you mean 'baumgarte'"),
+        (["pendulum", "--option", "friction=6"], "did you mean 'friction_directions'"),
+        (["pendulum", "--option", "baumgarte=0.2"], "it belongs to the step; say it to ContactStep"),
+        (["pendulum", "--baumgarte", "1.5"], "--baumgarte"),
         (["pendulum", "--friction-directions", "3"], "friction_directions = 3"),
         (["pendulum", "--law", "coulom"], "did you mean 'coulomb'? known: anisotropic, box"),
         (["box", "--law", "box", "--law-option", "loud=1"], "did you mean 'load'"),

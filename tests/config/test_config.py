@@ -34,12 +34,12 @@ def test_a_config_without_a_table_asks_for_nothing(write):
 def test_every_family_has_its_table(write):
     config = mf.load_config(
         write(
-            '[formulation]\nname = "tree_augmented"\nbaumgarte = 0.5\n'
+            '[formulation]\nname = "tree_augmented"\nfriction_directions = 6\n'
             '[contact_law]\nname = "torsional"\nradius = 0.02\n'
             '[solver]\nname = "diagonal"\n'
         )
     )
-    assert config.formulation == mf.formulation("os", baumgarte=0.5)
+    assert config.formulation == mf.formulation("os", friction_directions=6)
     assert config.contact_law == mf.contact_law("torsional", radius=0.02)
     assert config.solver == Diagonal()
 

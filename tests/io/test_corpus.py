@@ -2,6 +2,7 @@ import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ from storage import PROBLEMS, assert_same_problem, contact_problem, dense_proble
 
 from mcpframe import FileFormatError, MixedLCP, ProblemError
 from mcpframe.io.corpus import Corpus
-from mcpframe.io.journal import JournaledFile, journal_of
+from mcpframe.io.journal import JournaledFile, JournalWarning, journal_of
 
 WRITER = """
 import sys
@@ -222,10 +223,11 @@ def test_a_kill_before_any_single_write_undoes_the_unfinished_problem_alone(fill
             pictures.append((filled.read_bytes(), journal_of(filled).read_bytes()))
             return super().write(data)
 
-    monkeypatch.setattr("mcpframe.io.corpus.JournaledFile", Photographed)
-    with Corpus(filled, "a") as corpus:
-        corpus.append(dense_problem())
-        taken = list(pictures)
+    with monkeypatch.context() as patched:
+        patched.setattr("mcpframe.io.corpus.JournaledFile", Photographed)
+        with Corpus(filled, "a") as corpus:
+            corpus.append(dense_problem())
+            taken = list(pictures)
     assert len(taken) > 10
     copy = tmp_path / "copy.h5"
     for content, journal in taken:
@@ -233,4 +235,38 @@ def test_a_kill_before_any_single_write_undoes_the_unfinished_problem_alone(fill
         journal_of(copy).write_bytes(journal)
         with Corpus(copy) as corpus:
             assert corpus.names == [make.__name__ for make in PROBLEMS]
+        assert (copy.read_bytes(), journal_of(copy).read_bytes()) == (content, journal)
+        Corpus(copy, "a").close()
         assert copy.read_bytes() == committed
+
+
+def test_what_is_called_like_a_journal_cuts_nothing_off(filled):
+    """Eight bytes, the length 100, once cut a corpus to 100 bytes when it was opened to be read."""
+    before, journal = filled.read_bytes(), struct.pack("<Q", 100)
+    journal_of(filled).write_bytes(journal)
+    with (
+        pytest.warns(JournalWarning, match=r"corpus\.h5\.journal: is not a journal"),
+        Corpus(filled) as corpus,
+    ):
+        assert corpus.names == [make.__name__ for make in PROBLEMS]
+    with pytest.raises(
+        FileFormatError, match=r"corpus\.h5\.journal: is not a journal.* move the journal away"
+    ):
+        Corpus(filled, "a")
+    assert (filled.read_bytes(), journal_of(filled).read_bytes()) == (before, journal)
+
+
+def test_a_corpus_in_a_folder_that_cannot_be_written_is_read_beside_the_journal_of_a_killed_writer(filled):
+    stream = JournaledFile(filled)
+    stream.write(b"half")
+    left = filled.read_bytes(), journal_of(filled).read_bytes()
+    stream.close()
+    filled.write_bytes(left[0])
+    journal_of(filled).write_bytes(left[1])
+    filled.parent.chmod(0o500)
+    try:
+        with Corpus(filled) as corpus:
+            assert corpus.names == [make.__name__ for make in PROBLEMS]
+    finally:
+        filled.parent.chmod(0o700)
+    assert (filled.read_bytes(), journal_of(filled).read_bytes()) == left

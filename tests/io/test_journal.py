@@ -1,10 +1,20 @@
 import contextlib
+import os
 import resource
 
+import numpy as np
 import pytest
 
 from mcpframe import FileFormatError
-from mcpframe.io.journal import JournaledFile, journal_of, recover
+from mcpframe.io.journal import (
+    BLOCK,
+    BLOCKS,
+    JournaledFile,
+    JournalWarning,
+    committed,
+    journal_of,
+    recover,
+)
 
 
 @pytest.fixture
@@ -49,9 +59,9 @@ def full_disk(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("size", [12, 20, 30])
+@pytest.mark.parametrize("size", [12, 40, 60, 80, 100])
 def test_a_full_disk_is_told_at_the_commit_and_undone(path, size):
-    """At 12 bytes the journal cannot keep what is overwritten, at 20 the file cannot grow by as much."""
+    """The journal cannot take its header, at 40 bytes no span, at 80 the file cannot grow by as much."""
     with JournaledFile(path) as file:
         with full_disk(size):
             assert file.write(b"ABCD") == 4
@@ -75,6 +85,67 @@ def test_the_next_one_to_open_undoes_what_a_killed_writer_left(path):
     recover(path)
     assert path.read_bytes() == b"0123456789"
     assert not journal_of(path).exists()
+
+
+@pytest.fixture
+def killed(path):
+    """Leave the files as a writer does that is killed; return the bytes of file and journal."""
+    file = JournaledFile(path)
+    put(file, 0, b"half")
+    put(file, 8, b"written")
+    left = path.read_bytes(), journal_of(path).read_bytes()
+    file.close()
+    path.write_bytes(left[0])
+    journal_of(path).write_bytes(left[1])
+    return left
+
+
+def test_a_reader_sees_the_committed_state_and_writes_nothing(path, killed):
+    with committed(path) as view:
+        assert view.read() == b"0123456789"
+        assert view.seek(-3, os.SEEK_END) == 7
+        assert view.read(2) == b"78"
+        assert view.tell() == 9
+    assert (path.read_bytes(), journal_of(path).read_bytes()) == killed
+
+
+def test_a_journal_of_another_file_or_state_is_left_and_named(path, killed):
+    for other in (b"half4x67written", b"half4567written and more", b"01234567", b""):
+        path.write_bytes(other)  # first a byte that the journal does not hold, then lengths it does not know
+        with pytest.raises(FileFormatError, match=r"data\.journal: does not belong to data: "):
+            JournaledFile(path)
+        with pytest.warns(JournalWarning, match=r"data\.journal: does not belong to data: "):
+            assert committed(path) == path
+        assert (path.read_bytes(), journal_of(path).read_bytes()) == (other, killed[1])
+
+
+def test_a_damaged_journal_changes_nothing_wherever_the_damage_is(path, killed):
+    """Each bit of the journal's bytes turned over: no file is rolled back to anything but what it was."""
+    for place in range(len(killed[1])):
+        journal = bytearray(killed[1])
+        journal[place] ^= 1 << place % 8
+        journal_of(path).write_bytes(journal)
+        with pytest.raises(FileFormatError, match=r"data\.journal: .* move the journal away"):
+            recover(path)
+        assert (path.read_bytes(), journal_of(path).read_bytes()) == (killed[0], journal)
+
+
+def test_a_large_file_is_known_by_its_blocks(tmp_path):
+    path = tmp_path / "large"
+    content = np.random.default_rng(0).bytes(3 * BLOCK * BLOCKS)
+    path.write_bytes(content)
+    file = JournaledFile(path)
+    put(file, 100_000, b"half")
+    left = path.read_bytes(), journal_of(path).read_bytes()
+    file.close()
+    journal_of(path).write_bytes(left[1])
+    path.write_bytes(left[0])
+    recover(path)
+    assert path.read_bytes() == content
+    journal_of(path).write_bytes(left[1])
+    path.write_bytes(left[0][:-1] + b"x")
+    with pytest.raises(FileFormatError, match="does not belong"):
+        recover(path)
 
 
 def test_a_journal_cut_off_in_its_last_span_is_still_good(path):

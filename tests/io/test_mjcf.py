@@ -453,3 +453,15 @@ def test_a_missing_compiler_says_how_to_get_it(load, monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(PluginError, match=r"mujoco.*pip install 'mcpframe\[robots\]'"):
         load(TREES["hinge"])
+
+
+def test_warnings_of_mujoco_are_ours_and_no_log_lands_in_the_working_folder(tmp_path, monkeypatch, capfd):
+    """MuJoCo prints them, and logs them to MUJOCO_LOG.TXT in whichever folder the process is in."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    numbers = "<custom><numeric name='x' data='nan'/></custom>"
+    (tmp_path / "m.xml").write_text(mjcf("<body><joint/><geom size='0.1'/></body>", after=numbers))
+    with pytest.warns(ModelWarning, match="warnings of MuJoCo.*NaN"):
+        load_mjcf(tmp_path / "m.xml")
+    assert list((tmp_path / "here").iterdir()) == []
+    assert capfd.readouterr() == ("", "")

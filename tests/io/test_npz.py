@@ -108,7 +108,8 @@ def test_a_missing_part_of_a_sparse_matrix_is_named(path, field):
         ({"q": np.array([0.1, np.nan, 0.0, 0.0, 0.0])}, "q: entry 1 is nan"),
         ({"q": np.zeros(4)}, r"M: shape \(5, 5\), expected \(4, 4\)"),
         ({"lower": np.full(5, 2e300)}, "leave no value"),
-        ({"M": np.array([[b"x"]])}, "M: cannot be read"),
+        ({"M": np.full((5, 5), b"x")}, "M: cannot be read"),
+        ({"M": np.array([[1.0]])}, r"M: shape \(1, 1\), expected \(5, 5\)"),
         ({"z0": np.zeros(2)}, r"z0: shape \(2,\)"),
         ({"layout": np.array("{broken")}, "field 'layout' is not JSON"),
         ({"layout": np.array("{}")}, "field 'layout' is not a JSON list"),
@@ -174,7 +175,7 @@ def test_a_bare_array_a_pickle_and_nothing_at_all_are_refused(path, tmp_path):
     with pytest.raises(FileFormatError, match="one bare array"):
         load_problem(tmp_path / "bare.npy")
     np.savez(path, M=np.array([{"a": 1}], dtype=object), q=[1.0], lower=[0.0], upper=[1.0])
-    with pytest.raises(FileFormatError, match="not a complete"):
+    with pytest.raises(FileFormatError, match="field 'M': holds object, neither numbers nor text"):
         load_problem(path)
     with pytest.raises(FileFormatError, match="no such file"):
         load_problem(tmp_path / "missing.npz")

@@ -9,13 +9,14 @@ ROOT = Path(__file__).parents[2]
 
 LAYERS = (
     {"exceptions"},
-    {"arrays", "jit"},
+    {"arrays", "interrupts", "jit"},
     {"problem", "spatial"},
     {"multibody"},
     {"contact"},
     {"solving"},
     {"formulations", "solvers"},
-    {"config", "io", "systems"},
+    {"io", "systems"},
+    {"config"},
     {"scene"},
     {"simulation"},
     {"view"},

@@ -31,7 +31,7 @@ def obstacle(n):
 def sparse_quadratic_program(n, m, rng):
     """min x'Hx/2 + c'x over A x >= b, half of x in a box, half free, with a feasible point."""
     H = sp.diags_array(rng.integers(0, 2, n).astype(float))
-    A = sp.random_array((m, n), density=3.0 / n, rng=rng, format="csr")
+    A = sp.random_array((m, n), density=3.0 / n, random_state=rng, format="csr")
     M = sp.block_array([[H + 1e-3 * sp.eye_array(n), -A.T], [A, None]], format="csr")
     b = A @ rng.uniform(-1.0, 1.0, n) - rng.random(m)
     q = np.r_[rng.standard_normal(n), -b]

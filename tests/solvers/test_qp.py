@@ -215,7 +215,7 @@ def test_the_relaxation_is_biased_and_the_answer_is_not():
 @pytest.mark.parametrize("dim", [2, 3])
 def test_global_sparse_problems_are_solved_in_their_own_form(rng, dim):
     H = sp.random_array(
-        (30, 12 * dim), density=0.2, rng=rng, data_sampler=lambda size: rng.standard_normal(size)
+        (30, 12 * dim), density=0.2, random_state=rng, data_sampler=lambda size: rng.standard_normal(size)
     )
     mass, f = sp.diags_array(rng.uniform(1.0, 3.0, 30)), rng.standard_normal(30)
     problem = FrictionProblem.from_global(mass, H, f, np.zeros(12 * dim), 0.6, dim)

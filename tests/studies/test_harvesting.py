@@ -10,7 +10,7 @@ from mcpframe.contact.detection.materials import Material
 from mcpframe.exceptions import OptionError, PluginError
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.settings import Stepping
-from mcpframe.simulation.stepping import Stepper
+from mcpframe.simulation.engine import Engine
 from mcpframe.studies.corpora.harvesting import harvest, harvested
 
 SAME = 1e-7
@@ -27,12 +27,9 @@ def falling_quadruped(**stepping):
 
 
 def observed(scene):
-    """What the stepper tells, without a harvest."""
-    seen, state = [], scene.initial_state()
-    stepper = Stepper(scene, seen.append)
-    for k in range(1, 1 + round(scene.stepping.duration / scene.stepping.dt)):
-        stepper.step(state)
-        state.update(time=k * scene.stepping.dt)
+    """What the engine tells, without a harvest."""
+    seen, n_steps = [], round(scene.stepping.duration / scene.stepping.dt)
+    Engine(scene, seen.append).advance(scene.initial_state(), 0, n_steps)
     return seen
 
 
@@ -69,6 +66,9 @@ def test_another_formulation_writes_the_same_steps(tmp_path, scheme, restitution
     for ours, theirs in pairs:
         assert theirs.provenance["formulation"] == "dca"
         assert theirs.provenance["options"] == ours.provenance["options"]
+        smooth = ours.provenance["kind"] == "step"
+        assert theirs.provenance["asks"] == ours.provenance["asks"]
+        assert ours.provenance["asks"]["position_level"] == (smooth and scheme == "event_driven")
         np.testing.assert_allclose(theirs.problem.M, ours.problem.M, atol=ROUNDING)
         np.testing.assert_allclose(theirs.problem.q, ours.problem.q, atol=ROUNDING)
 

@@ -3,14 +3,18 @@
 import contextlib
 import os
 import signal
+import socket
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from mcpframe.exceptions import OptionError
-from mcpframe.studies.running.executors.dask_cluster import Dask
+from mcpframe.studies.running.executors.dask_cluster import Dask, local_cluster
+from mcpframe.studies.running.guard import WorkerError
 from mcpframe.studies.running.runner import make_executor, run_study
+from mcpframe.studies.study.store import Store
 from mcpframe.studies.study.study_file import parse_study
 from mcpframe.studies.study.units import Made
 
@@ -67,10 +71,16 @@ def _same_code(monkeypatch, registries):
 
 @pytest.fixture
 def cluster(_same_code):
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-    ) as cluster:
+    with local_cluster(2) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def silent_address():
+    """Give an address at which nobody listens, and nobody else can: the port is taken."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"tcp://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_rows_of_one_machine_bit_for_bit(cluster, tmp_path):
@@ -89,12 +99,59 @@ def test_a_cluster_that_loses_a_worker_gives_the_rows_of_one_machine_bit_for_bit
     assert all((lost.folder / row.problem_file).is_file() for row in lost.rows if not row.ok)
 
 
-def test_an_address_where_nobody_answers_is_refused_in_words(monkeypatch):
+def test_a_cluster_uses_no_fixed_port_and_is_open_to_this_machine_alone():
+    """Dask's own ports are 8786 and 8787, the second even without a dashboard."""
+    with local_cluster(1) as cluster:
+        servers = [place.getsockname() for place in cluster.scheduler.http_server._sockets.values()]
+        assert [host for host, _ in servers] == ["127.0.0.1"]
+        addresses = [cluster.scheduler_address, *cluster.scheduler.workers]
+        assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+        ports = {port for _, port in servers} | {int(address.rpartition(":")[2]) for address in addresses}
+        assert not ports & {8786, 8787}
+
+
+def test_an_address_where_nobody_answers_is_refused_in_words(monkeypatch, silent_address):
     monkeypatch.setattr("mcpframe.studies.running.executors.dask_cluster.CONNECT_LIMIT", 0.5)
-    with pytest.raises(OptionError, match=r"tcp://127\.0\.0\.1:1.*no cluster answers"):
-        Dask("tcp://127.0.0.1:1")
+    with pytest.raises(OptionError, match=rf"{silent_address}.*no cluster answers"):
+        Dask(silent_address)
 
 
-def test_a_cluster_that_runs_has_the_workers_it_has():
+def test_a_cluster_that_runs_has_the_workers_it_has(silent_address):
     with pytest.raises(OptionError, match="has the workers it has"):
-        Dask("tcp://127.0.0.1:1", workers=3)
+        Dask(silent_address, workers=3)
+
+
+SCHEDULER = """
+import asyncio
+from distributed import Nanny, Scheduler
+
+async def serve():
+    here = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0", "dashboard": False}
+    async with Scheduler(port=0, **here) as scheduler, Nanny(scheduler.address, nthreads=1, **here):
+        print(scheduler.address, flush=True)
+        await scheduler.finished()
+
+if __name__ == "__main__":
+    asyncio.run(serve())
+"""
+
+
+def test_a_killed_scheduler_is_told_in_words_with_what_is_kept(tmp_path):
+    (tmp_path / "cluster.py").write_text(SCHEDULER)
+    command = [sys.executable, str(tmp_path / "cluster.py")]
+    quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **quiet) as process:
+        try:
+            executor = Killing(
+                make_executor("dask", scheduler=process.stdout.readline().strip()), process.pid
+            )
+            with contextlib.closing(executor), pytest.raises(WorkerError) as raised:
+                run_study(parse_study(STUDY), executor=executor, out=tmp_path / "out")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    assert "the dask scheduler at tcp://127.0.0.1:" in str(raised.value)
+    assert "the same command goes on" in str(raised.value)
+    with Store.read(tmp_path / "out") as store:
+        assert len(store) >= BEFORE_THE_KILL
+        assert f"the {len(store)} rows so far are kept in {tmp_path / 'out'}" in str(raised.value)

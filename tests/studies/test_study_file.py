@@ -1,5 +1,6 @@
 """Study files: what they may say, and that mistakes stop before anything runs, with the line and the fix."""
 
+import time
 from pathlib import Path
 
 import h5py
@@ -169,6 +170,15 @@ def cases_of(table, folder):
     }
 
 
+def test_what_steps_ask_is_said_of_the_problems_not_of_a_formulation(files):
+    (found,) = cases_of('system = "four_bar"\nclosure_bias = false\nbaumgarte = 0.2', files).values()
+    asks = {"position_level": False, "contact_bias": False, "closure_bias": False, "baumgarte": 0.2}
+    assert found.make_step().asks == asks
+    text = 'solvers = ["lemke"]\nformulations = [{ name = "os", closure_bias = false }]\n'
+    with pytest.raises(McpframeError, match=r"belongs to the step; .* beside dt in the \[\[problems\]\]"):
+        parse_study(text + '[[problems]]\nsystem = "four_bar"\n', files)
+
+
 def test_a_corpus_is_filtered_by_labels_tags_and_numbers(files):
     assert list(cases_of('corpus = "corpus.h5"\nwhere = { motion = "sliding" }', files)) == [
         "corpus/000001",
@@ -261,3 +271,42 @@ def test_the_keys_in_the_documentation_are_those_of_the_schema():
 def test_every_study_of_the_examples_can_be_run(path):
     study = load_study(path)
     assert study.name == path.stem
+
+
+def test_a_class_of_random_problems_needs_no_name(files):
+    """What the file does not give is not among the keys that it is blamed for."""
+    assert list(cases_of('generator = "monotone"\nsizes = 3', files)) == ["monotone/seed=0"]
+    with pytest.raises(OptionError, match="belong to families"):
+        cases_of('generator = "monotone"\nchange = [0.1]', files)
+
+
+def test_twenty_thousand_problems_are_ready_at_once():
+    """Loading was quadratic in the points of the grid: 3,200 of them took 384 s."""
+    start = time.perf_counter()
+    study = parse_study(
+        'solvers = ["lemke"]\n[[problems]]\ngenerator = "monotone"\nsizes = [3, 4]\nseeds = 10_000\n'
+    )
+    source, place = study.sources[0], study.place()
+    assert len(source.groups(place)) == 20_000
+    names = [source.open(place, g)(0).name for g in range(0, 20_000, 20)]
+    assert len(set(names)) == 1000
+    assert time.perf_counter() - start < SOON
+
+
+SOON = 5.0
+"""Seconds within which a large study is read; it takes a third of one where nobody disturbs."""
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ('generator = "full"\nseeds = 2_000_000', "2000000 points of the grid"),
+        ('generator = "full"\nsizes = -1', "size"),
+        ('generator = "full"\nseeds = [-1]', "seed"),
+        ('system = "pendulum"\nstates = 99_999_999_999', "cases"),
+        ('system = "pendulum"\nparameters = { links = 99_999_999 }', "links = 99999999: at most 10,000"),
+    ],
+)
+def test_counts_beyond_all_measure_are_refused_before_anything_is_made(table, key, files):
+    with pytest.raises(OptionError, match=key):
+        cases_of(table, files)

@@ -7,10 +7,12 @@ what differs, and `overwrite` starts anew.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shlex
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,7 +71,15 @@ def open_recorder(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"out: {folder}: is a file; give a folder")
-    folder.mkdir(parents=True, exist_ok=True)
+    made = made_folders(folder)
+    try:
+        return _open_in(folder, scene, header, overwrite)
+    except BaseException:
+        remove_folders(made)
+        raise
+
+
+def _open_in(folder: Path, scene: Scene, header: Header, overwrite: bool) -> Recorder:
     place = folder / FILE_NAME
     if overwrite:
         for name in FILES:
@@ -84,6 +94,23 @@ def open_recorder(
         recorder.close()
         raise
     return recorder
+
+
+def made_folders(folder: Path) -> list[Path]:
+    """Make a folder and those above it; return the new ones, innermost first."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"out: {folder}: cannot be made a folder ({error.strerror})") from None
+    return made
+
+
+def remove_folders(made: Sequence[Path]) -> None:
+    """Remove folders that were made for nothing, as long as they are empty."""
+    with contextlib.suppress(OSError):
+        for path in made:
+            path.rmdir()
 
 
 def checkpoint_of(step: int, n_problems: int, engine: Mapping[str, Array]) -> dict[str, Any]:
@@ -108,9 +135,9 @@ def _check_same(scene: Scene, header: Header, recorder: Recorder, place: Path) -
         raise FileFormatError(f"{place}: has no checkpoint to go on from; choose another folder, {ANEW}")
     done, asked = int(recorder.checkpoint[STEP]), step_count(scene)
     if done == asked:
+        look = f"mcpframe view {shlex.quote(str(place.parent))}"
         raise FileFormatError(
-            f"{place}: holds this run, finished; look at it (mcpframe view {place.parent}), go on with a "
-            f"longer duration, {ANEW}"
+            f"{place}: holds this run, finished; look at it ({look}), go on with a longer duration, {ANEW}"
         )
     if done > asked:
         reached = done * scene.stepping.dt

@@ -44,7 +44,10 @@ FORMAT, VERSION = "mcpframe-trajectory", 1
 TABLES: dict[str, type[Table]] = {"steps": StepBlock, "contacts": ContactTable, "impacts": ImpactTable}
 CHUNK_ROWS, CHUNK_BYTES = {"steps": 2048, "contacts": 8192, "impacts": 1024}, 262144
 """Most rows, and most bytes, of the pieces that a dataset grows by."""
-UNREADABLE = (OSError, KeyError, RuntimeError, TypeError, ValueError)
+UNREADABLE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError),
+    *(TypeError, ValueError),
+)
 """What h5py raises on a file that is cut off, damaged, on a full disk, or something else altogether."""
 
 Checkpoint = Mapping[str, NDArray[Any]]

@@ -14,9 +14,9 @@ from mcpframe.exceptions import OptionError
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.records import Record
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.harvest import Harvest
 from mcpframe.simulation.recording.observation import Observation
-from mcpframe.simulation.stepping import Stepper
 from mcpframe.solving.plugin import AbstractFormulation
 from mcpframe.solving.registry import FORMULATIONS
 from mcpframe.studies.corpora.labels import labels_of
@@ -75,16 +75,15 @@ def harvested(
         if wanted(seen, labeller.step_at(seen.time)):
             records.append(labeller.record(seen))
 
-    return _run(scene, Stepper(scene, observe), records, max(1, round(way.duration / way.dt)))
+    return _run(scene, Engine(scene, observe), records, max(1, round(way.duration / way.dt)))
 
 
 def _run(
-    scene: Scene, stepper: Stepper, records: list[Record], n_steps: int
+    scene: Scene, engine: Engine, records: list[Record], n_steps: int
 ) -> Iterator[tuple[int, list[Record]]]:
     state = scene.initial_state()
     for number in range(1, n_steps + 1):
-        stepper.step(state)
-        state.update(time=scene.time + number * scene.stepping.dt)  # no sum of rounding errors
+        engine.advance(state, number - 1, 1)
         yield number, records.copy()
         records.clear()
 
@@ -106,15 +105,15 @@ class Labeller:
 
     def record(self, seen: Observation) -> Record:
         """Return a problem with provenance, labels, and as tags kind, motion and hardness."""
-        driving, wanted = self._as_built(self.driving, seen), self._as_built(self.formulation, seen)
+        driving, wanted = self.driving, self.formulation
         outcome = driving.recover(driving.build(seen.step)[1], seen.solution)
         problem = seen.problem if wanted == driving else wanted.build(seen.step)[0]
-        operational = self._as_built(self.operational, seen)
         # Figures of W are read from `os`, whichever formulation is stored: there W is in the open.
-        contacts = seen.problem if operational == driving else operational.build(seen.step)[0]
+        contacts = seen.problem if self.operational == driving else self.operational.build(seen.step)[0]
         labels = {**labels_of(contacts, seen.step, outcome), "n": problem.n}
         record = self._harvest.record(replace(seen, problem=problem))
-        about = {"formulation": wanted.name, "options": wanted.model_dump()}
+        about: dict[str, Any] = {"formulation": wanted.name, "options": wanted.model_dump()}
+        about["asks"] = dict(seen.step.asks)
         about |= {"system": self.scene.model.name, "labels": labels}
         tags = tuple(str(labels[key]) for key in ("motion", "hardness") if key in labels)
         return replace(record, provenance={**record.provenance, **about}, labels=(*record.labels, *tags))
@@ -126,13 +125,6 @@ class Labeller:
             return self.driving
         options = {key: value for key, value in self.driving.model_dump().items() if key in kind.model_fields}
         return FORMULATIONS.create(name, options)
-
-    def _as_built(self, formulation: AbstractFormulation, seen: Observation) -> Any:
-        """Return a formulation as the stepper uses it: gaps count in resting steps and in Newton's law."""
-        way = self.scene.stepping
-        smooth = seen.kind == "step"
-        gaps = way.scheme == "event_driven" if smooth else way.restitution_model == "newton"
-        return formulation.model_copy(update={"position_level": True}) if gaps else formulation
 
 
 class _Writer:

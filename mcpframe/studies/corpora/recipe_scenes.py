@@ -35,7 +35,7 @@ from mcpframe.systems.contacts import support_points
 STEPPING = Stepping(on_failure="auto")
 TIME_STEPPING = STEPPING.with_options(scheme="time_stepping")
 """For what would stop at an impact a dozen times within every step."""
-LOOPS = TIME_STEPPING.with_options(formulation={"name": "os", "closure_bias": False, "baumgarte": 0.2})
+LOOPS = TIME_STEPPING.with_options(closure_bias=False, baumgarte=0.2)
 """For loops that rub on a floor: with the closures' bias such a step may have no solution."""
 DOWN = (0.0, 0.0, -1.0)
 NO_LENGTH = tuple((f"{side}_arm_{k}", f"{side}_arm_{k + 2}") for side in ("left", "right") for k in (1, 3, 5))

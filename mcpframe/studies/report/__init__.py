@@ -44,7 +44,7 @@ def write_report(
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "report.html").write_text(text, encoding="utf-8")
         (folder / "report.md").write_text(words, encoding="utf-8")
+        draw(results, folder / "report.png")
     except OSError as error:
         raise FileFormatError(f"{folder}: the report cannot be written ({error})") from None
-    draw(results, folder / "report.png")
     return folder / "report.html"

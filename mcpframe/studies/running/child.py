@@ -26,7 +26,25 @@ def main(pipe_handle: int, board_handle: int, parent: int) -> None:
         parent: process that has started this one.
     """
     _die_with(parent)
-    pipe, board = Connection(pipe_handle), Board(board_handle)
+    _serve_all(Connection(pipe_handle), Board(board_handle))
+
+
+def main_by_path(pipe: Connection[Any, Any], page: str, errors: str) -> None:
+    """Serve units until the pipe is closed, with what a process has that inherits no handles.
+
+    Args:
+        pipe: to whoever asks.
+        page: file of the page on which to tell what is being done.
+        errors: file for what this process says; what solvers print goes nowhere.
+    """
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process lives
+    sys.stderr = open(errors, "w")  # noqa: SIM115
+    with open(page, "r+b") as stream:
+        board = Board(stream.fileno())
+    _serve_all(pipe, board)
+
+
+def _serve_all(pipe: Connection[Any, Any], board: Board) -> None:
     try:
         bench = Bench(pipe.recv())
         pipe.send(None)  # ready

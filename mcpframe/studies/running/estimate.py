@@ -35,7 +35,9 @@ class Share:
 
 
 def estimate(study: Study) -> list[Share]:
-    """Return what every source brings, in the order of the file."""
+    """Return what every source brings, in the order of the file; no code that the study names is run."""
+    if study.unseen:
+        return [_share(study, source, None) for source in study.sources]
     limit = min(TRIAL_LIMIT, study.settings.time_limit)
     tried = replace(study, settings=study.settings.with_options(time_limit=limit, repeats=1))
     tried = replace(tried, sources=tuple(s for s in study.sources if s.is_ready(study.place())))

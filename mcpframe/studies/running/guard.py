@@ -7,17 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import IO, Any
 
 from mcpframe.exceptions import McpframeError
 from mcpframe.solving.solution import Status
-from mcpframe.studies.running.board import SIZE, Board
+from mcpframe.studies.processes import Link, start
+from mcpframe.studies.running.board import Board
 from mcpframe.studies.running.measuring import failed
 from mcpframe.studies.running.task import Context
 from mcpframe.studies.study.row import CRASHED, Row
@@ -52,16 +51,6 @@ class Lost:
     seconds: float
     reason: str
     overran: bool
-
-
-@dataclass(frozen=True)
-class Link:
-    """A process and the ways to it."""
-
-    process: subprocess.Popen[bytes]
-    pipe: Connection[Any, Any]
-    board: Board
-    errors: IO[bytes]
 
 
 class Guard:
@@ -160,26 +149,9 @@ class Guard:
         if self._link is not None and self._link.process.poll() is None:
             return self._link.pipe, self._link.board
         self._forget()  # it has died in between, of want of memory perhaps
-        ours, theirs = Pipe()
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process lives
-        with tempfile.TemporaryFile() as page:
-            page.truncate(SIZE)
-            handles = (theirs.fileno(), page.fileno())
-            arguments = f"{handles[0]}, {handles[1]}, {os.getpid()}"
-            call = f"from mcpframe.studies.running.child import main; main({arguments})"
-            process = subprocess.Popen(
-                [sys.executable, "-c", call],
-                env=_environment(self.context.study.settings.threads),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # solvers may print
-                stderr=errors,
-                pass_fds=handles,
-                start_new_session=True,  # what a solver starts ends with it, and Ctrl-C is ours alone
-            )
-            board = Board(page.fileno())
-            self._link = Link(process, ours, board, errors)
+        link = self._link = start(_environment(self.context.study.settings.threads))
+        ours, board, errors = link.pipe, link.board, link.errors
         board.clear()
-        theirs.close()
         try:
             ours.send(self.context)
             if not ours.poll(START_LIMIT):
@@ -209,16 +181,14 @@ class Guard:
             return 0
         with contextlib.suppress(subprocess.TimeoutExpired):
             link.process.wait(patience)
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(link.process.pid, signal.SIGKILL)
+        link.end()
         return link.process.wait()
 
     def _forget(self) -> None:
         """Close the ways to a process that has ended."""
         link, self._link = self._link, None
         if link is not None:
-            for way in (link.pipe, link.board, link.errors):
-                way.close()
+            link.close()
 
 
 def _environment(threads: int) -> dict[str, str]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from mcpframe.exceptions import OptionError, nearest
+from mcpframe.exceptions import FileFormatError, OptionError, nearest
+from mcpframe.io.locks import try_lock
+from mcpframe.io.npz import opened_fields, replacing
+from mcpframe.io.trust import Code
+from mcpframe.studies.file_names import file_name
 from mcpframe.studies.running.executors import Executor
 from mcpframe.studies.running.executors.local import Local
+from mcpframe.studies.running.guard import WorkerError
 from mcpframe.studies.running.progress import Progress
 from mcpframe.studies.running.task import Context
 from mcpframe.studies.sources.source import Recording
@@ -38,7 +42,9 @@ from mcpframe.studies.study.units import (
 EXECUTORS = ("local", "dask")
 OUT = Path("out")
 """Where the folders of studies are unless one is named."""
-FAILURES, RECORDINGS = "failures", "recordings"
+FAILURES, RECORDINGS, LOCK = "failures", "recordings", ".lock"
+BEGUN = (LOCK, FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-journal")
+"""What is in the folder of a study before the first row is."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ def run_study(
     scheduler: str | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool = False,
+    allow_code: bool | Code = True,
 ) -> Results:
     """Run a study, or what is left of it, and return its rows.
 
@@ -72,16 +79,19 @@ def run_study(
         executor: "local", "dask", or an executor.
         workers: worker processes.
         scheduler: address of a dask scheduler.
-        out: folder of the study; ``out/NAME`` unless given. Rows that are there are not made again.
+        out: folder of the study; ``out/NAME`` unless given, with what a folder cannot be called replaced
+            in the name. Rows that are there are not made again.
         progress: show on the terminal how it goes.
+        allow_code: of a study that is given by its path: run the code that it and its scenes name; see
+            `load_study`.
 
     Raises:
         OptionError: the folder holds rows made with other settings, versions or on another machine.
 
     >>> results = run_study("study.toml", executor="local", workers=2)  # doctest: +SKIP
     """
-    study = study if isinstance(study, Study) else load_study(study)
-    folder = Path(out) if out is not None else OUT / study.name
+    study = study if isinstance(study, Study) else load_study(study, allow_code=allow_code)
+    folder = Path(out) if out is not None else OUT / file_name(study.name)
     for source in study.sources:
         source.prepare(study.place(), progress)
     if not isinstance(executor, str):
@@ -91,8 +101,8 @@ def run_study(
 
 
 def _run(study: Study, executor: Executor, folder: Path, progress: bool) -> Results:
-    _make_folder(folder)
-    with _alone(folder), Store.open(folder / FILE_NAME, header_of(study, executor)) as store:
+    header = header_of(study, executor)
+    with _begun(folder), _alone(folder), Store.open(folder / FILE_NAME, header) as store:
         store.note(published=[dict(table) for table in study.published])  # of this run, if it goes on
         with Progress(study.name, progress) as bar:
             _record_scenes(study, executor, folder, bar)
@@ -100,13 +110,24 @@ def _run(study: Study, executor: Executor, folder: Path, progress: bool) -> Resu
             groups = context.groups()
             bar.begin(sum(1 for _ in all_keys(study, groups)), len(store))
             chains = plan(study, groups, store)
-            with contextlib.closing(executor.run(context, chains)) as messages:
+            with _telling_of(store, folder), contextlib.closing(executor.run(context, chains)) as messages:
                 for message in messages:
                     _keep(message, store, folder)
                     bar.show(message)
         if chains:
             store.note(finished=_now())
         return Results(store.rows(), store.header, folder)
+
+
+@contextlib.contextmanager
+def _telling_of(store: Store, folder: Path) -> Iterator[None]:
+    """Say in the error of lost workers, or of a full disk, what is kept, and how to go on."""
+    try:
+        yield
+    except (FileFormatError, WorkerError) as error:
+        raise type(error)(
+            f"{error}; the {len(store)} rows so far are kept in {folder}, and the same command goes on"
+        ) from None
 
 
 def make_executor(name: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
@@ -154,12 +175,11 @@ def _keep(message: Message, store: Store, folder: Path) -> None:
 
 def _save_failure(row: Row, problem: bytes, folder: Path) -> str:
     """Write the problem of a failed row, once for all solvers; return where, seen from the folder."""
-    place = Path(FAILURES) / f"{row.case}-{row.formulation}.npz".replace("/", "_").replace(" ", "_")
+    place = Path(FAILURES) / f"{file_name(f'{row.case}-{row.formulation}')}.npz"
     if not (folder / place).exists():
-        (folder / FAILURES).mkdir(exist_ok=True)
-        part = (folder / place).with_suffix(".part")
-        part.write_bytes(problem)
-        part.replace(folder / place)
+        _make_folder(folder / FAILURES)
+        with replacing(folder / place) as stream:
+            stream.write(problem)
     return place.as_posix()
 
 
@@ -181,18 +201,17 @@ def _save_run(study: Study, folder: Path, run: Recorded) -> None:
         name = study.sources[run.source].name
         raise OptionError(f"problems {name!r}: its scene did not run to the end: {run.reason}")
     path = _run_file(study, folder, run.source, run.group)
-    path.parent.mkdir(exist_ok=True)
-    with path.with_suffix(".part").open("wb") as stream:
+    _make_folder(path.parent)
+    with replacing(path) as stream:
         np.savez(stream, **run.recording)  # type: ignore[arg-type]
-    path.with_suffix(".part").replace(path)
 
 
 def _recordings(study: Study, folder: Path) -> dict[int, dict[int, Recording]]:
     """Return the runs of all scenes."""
     found: dict[int, dict[int, Recording]] = {}
     for s, g in _runs(study):
-        with np.load(_run_file(study, folder, s, g), allow_pickle=False) as fields:
-            found.setdefault(s, {})[g] = dict(fields)
+        with opened_fields(_run_file(study, folder, s, g)) as fields:
+            found.setdefault(s, {})[g] = {name: np.asarray(field) for name, field in fields.items()}
     return found
 
 
@@ -203,7 +222,7 @@ def _runs(study: Study) -> list[tuple[int, int]]:
 
 
 def _run_file(study: Study, folder: Path, s: int, g: int) -> Path:
-    return folder / RECORDINGS / f"{study.sources[s].name}-{g:03d}.npz".replace("/", "_")
+    return folder / RECORDINGS / f"{file_name(study.sources[s].name)}-{g:03d}.npz"
 
 
 def _make_folder(folder: Path) -> None:
@@ -214,24 +233,37 @@ def _make_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def _begun(folder: Path) -> Iterator[None]:
+    """Make a folder; where nothing comes of the study, it goes again, with what was begun in it."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    _make_folder(folder)
+    try:
+        yield
+    except Exception:
+        if made and not _has_rows(folder) and not (folder / RECORDINGS).exists():
+            for name in BEGUN:
+                (folder / name).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # something else is in it
+                for path in made:
+                    path.rmdir()
+        raise
+
+
+def _has_rows(folder: Path) -> bool:
+    try:
+        with Store.read(folder) as store:
+            return len(store) > 0
+    except FileFormatError:
+        return False
+
+
+@contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Refuse to work in a folder where another run is at work."""
-    with (folder / ".lock").open("w") as stream:
-        if not _locked(stream):
+    with (folder / LOCK).open("w") as stream:
+        if not try_lock(stream):
             raise OptionError(f"--out {folder}: another run is at work there; wait for it, or give another")
         yield
-
-
-def _locked(stream: IO[str]) -> bool:
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _now() -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -12,10 +11,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from mcpframe.exceptions import OptionError, nearest
+from mcpframe.exceptions import FileFormatError, OptionError, nearest
 from mcpframe.io.corpus import Corpus
+from mcpframe.io.records import parsed
 from mcpframe.studies.corpora.recipes import make_corpus, takes_of
-from mcpframe.studies.sources.source import GIVEN, AbstractSource, Case, Group, Place, within
+from mcpframe.studies.file_names import is_within
+from mcpframe.studies.sources.source import GIVEN, AbstractSource, Case, Group, Place, plain, within
 from mcpframe.studies.study.row import Label
 
 
@@ -45,6 +46,7 @@ class CorpusSource(AbstractSource):
                 raise OptionError(f"where: {name} = {wanted!r}: a table has the keys min and max")
         if self.recipe:
             takes_of(self.recipe, self.size)
+            self._check_place(place)
         if self.is_ready(place):
             self._check_choice(place)
         elif not self.recipe:
@@ -56,11 +58,22 @@ class CorpusSource(AbstractSource):
     def prepare(self, place: Place, progress: bool) -> None:
         """Make the corpus by its recipe."""
         if not self.is_ready(place):
+            self._check_place(place)
             path = place.folder / self.corpus
             path.parent.mkdir(parents=True, exist_ok=True)
             make_corpus(self.recipe, path, size=self.size, progress=progress).close()
         with within(f"problems {self.name!r}"):
             self._check_choice(place)
+
+    def _check_place(self, place: Place) -> None:
+        """Refuse to make a file elsewhere: a study that came from somebody writes where its user is."""
+        path = place.folder / self.corpus
+        if not (self.is_ready(place) or is_within(path, Path.cwd(), place.folder)):
+            raise OptionError(
+                f"corpus = {self.corpus!r}: {path.resolve()} is neither in the current folder nor in that of "
+                f"the study, and is not made there; make it with: mcpframe corpus recipe {self.recipe} "
+                f"--size {self.size} --out FILE"
+            )
 
     def is_ready(self, place: Place) -> bool:
         """Return whether the file is there."""
@@ -89,7 +102,7 @@ class CorpusSource(AbstractSource):
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what reads the problems."""
         path = place.folder / self.corpus
-        chosen = list(self._runs(place).values())[g]
+        chosen = self._run_list(place)[g]
         about, corpus = _about(path), Corpus(path)
 
         def make(i: int) -> Case:
@@ -97,6 +110,15 @@ class CorpusSource(AbstractSource):
             return Case(self._case(chosen[i]), problem=problem, labels=about[chosen[i]].labels)
 
         return make
+
+    def _run_list(self, place: Place) -> list[list[int]]:
+        """Return the chosen problems run by run; kept, for there may be as many runs as problems."""
+        path = place.folder / self.corpus
+        key = (path, path.stat().st_mtime_ns, self.model_dump_json())
+        if key not in _RUNS:
+            _RUNS.clear()
+            _RUNS[key] = list(self._runs(place).values())
+        return _RUNS[key]
 
     def _case(self, index: int) -> str:
         return f"{self.name}/{index:06d}"
@@ -152,32 +174,44 @@ def _about(path: Path) -> list[About]:
     return _about_at(path, path.stat().st_mtime_ns)
 
 
+_RUNS: dict[tuple[Path, int, str], list[list[int]]] = {}
+
+
 @lru_cache(maxsize=8)
 def _about_at(path: Path, changed: int) -> list[About]:
     with Corpus(path) as corpus:
-        return [known_of(texts) for texts in corpus.texts()]
+        return [
+            known_of(
+                parsed("provenance", texts, str(path), dict),
+                parsed("labels", texts, str(path), list),
+                str(path),
+            )
+            for texts in corpus.texts()
+        ]
 
 
-def known_of(texts: Mapping[str, str]) -> About:
-    """Return what the texts of a record tell; a tag ``key=value`` is a label as well."""
-    origin, tags = json.loads(texts.get("provenance", "{}")), json.loads(texts.get("labels", "[]"))
-    labels = dict(origin.get("labels", {}))
-    for tag in tags:
+def known_of(origin: Mapping[str, Any], tags: Sequence[Any], where: str) -> About:
+    """Return what provenance and tags of a record tell; a tag ``key=value`` is a label as well."""
+    labels, parameters = (origin.get(key, {}) for key in ("labels", "parameters"))
+    if not (isinstance(labels, Mapping) and isinstance(parameters, Mapping)):
+        raise FileFormatError(f"{where}: provenance: labels and parameters must be tables")
+    labels = {key: plain(value) for key, value in labels.items()}
+    for tag in map(str, tags):
         key, equals, value = tag.partition("=")
         if equals:
             labels[key] = _value(value)
     if "recipe" in origin:
         labels["recipe"] = str(origin["recipe"])
     system = str(origin.get("system", GIVEN))
-    run = " ".join([system, *(f"{key}={value}" for key, value in origin.get("parameters", {}).items())])
-    return About(system, run, labels, frozenset(tags))
+    run = " ".join([system, *(f"{key}={value}" for key, value in parameters.items())])
+    return About(system, run, labels, frozenset(map(str, tags)))
 
 
 def _value(text: str) -> Label:
     """Return a number or a flag that a text means, or the text."""
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
     return value if isinstance(value, (bool, int, float)) else text
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,8 +23,10 @@ from mcpframe.studies.sources.source import (
     Group,
     Place,
     Point,
+    count_points,
     existing,
     group_name,
+    point_at,
     points,
 )
 from mcpframe.studies.study.row import Label
@@ -54,33 +56,35 @@ class FileSource(AbstractSource):
 
     def check(self, place: Place) -> None:
         """Read every file."""
-        for g in range(len(self._points())):
+        n_files = len(self.paths(place))
+        for g in range(count_points(self._grid(), n_files)):
             make = self.open(place, g)
-            for i in range(len(self.paths(place))):
+            for i in range(n_files):
                 make(i)
 
     def groups(self, place: Place) -> list[Group]:
         """Return one group per cone, with the files in their order."""
         stems = _distinct([path.stem for path in self.paths(place)])
-        found = []
-        for point in self._points():
-            name = group_name(self.name, {"friction_directions": self.friction_directions}, point)
-            found.append(Group(name, GIVEN, point, [f"{name}/{stem}" for stem in stems]))
-        return found
+        return [self._group(point, stems) for point in points(self._grid())]
 
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what reads the files."""
-        paths, group = self.paths(place), self.groups(place)[g]
+        paths, point = self.paths(place), point_at(self._grid(), g)
+        group = self._group(point, _distinct([path.stem for path in paths]))
 
         def make(i: int) -> Case:
             problem, labels = self._read(paths[i])
-            n_f = int(self._points()[g]["friction_directions"])
+            n_f = int(point["friction_directions"])
             return Case(group.cases[i], problem=with_cone(problem, n_f), labels=labels)
 
         return make
 
-    def _points(self) -> list[Point]:
-        return points({"friction_directions": self.friction_directions})
+    def _grid(self) -> dict[str, Any]:
+        return {"friction_directions": self.friction_directions}
+
+    def _group(self, point: Point, stems: Sequence[str]) -> Group:
+        name = group_name(self.name, self._grid(), point)
+        return Group(name, GIVEN, point, [f"{name}/{stem}" for stem in stems])
 
     @abstractmethod
     def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
@@ -107,8 +111,7 @@ class NpzSource(FileSource):
 
     def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
         record = load_record(path)
-        texts = {"provenance": json.dumps(dict(record.provenance)), "labels": json.dumps(record.labels)}
-        return record.problem, dict(known_of(texts).labels)
+        return record.problem, dict(known_of(record.provenance, record.labels, str(path)).labels)
 
 
 class GeneratorSource(AbstractSource):
@@ -129,7 +132,7 @@ class GeneratorSource(AbstractSource):
         return self.generator
 
     def check(self, place: Place) -> None:
-        """Make the smallest problem of every point."""
+        """Make the smallest problem with every cone; sizes and seeds are numbers that any will do."""
         known = [*FAMILIES, *CLASSES]
         if self.generator not in known:
             hint = nearest(self.generator, known)
@@ -138,22 +141,25 @@ class GeneratorSource(AbstractSource):
             raise OptionError("change, friction_directions: belong to families of contact problems")
         if not self.change:
             raise OptionError("change = []: the grid is empty; give at least one value")
-        for g in range(len(self._points())):
-            self.open(place, g)(0)
+        grid = self._grid()
+        count_points(grid, len(self.change))
+        for key in ("size", "seed"):
+            values = grid[key] if isinstance(grid[key], (list, range)) else [grid[key]]
+            if min(values) < 0:
+                raise OptionError(f"{key}s: {min(values)} is negative")
+        smallest = self.sizes if isinstance(self.sizes, int) else min(self.sizes)
+        few = {**grid, "size": smallest, "seed": grid["seed"][0]}
+        for point in points(few):
+            self._problem(point, self.change[0])
 
     def groups(self, place: Place) -> list[Group]:
         """Return one group per size, seed and cone."""
-        found = []
-        for point in self._points():
-            name = group_name(self.name, self._grid(), point)
-            several = len(self.change) > 1
-            cases = [f"{name}/change={change:g}" if several else name for change in self.change]
-            found.append(Group(name, self.generator, point, cases))
-        return found
+        return [self._group(point) for point in points(self._grid())]
 
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what makes the problems of a point."""
-        point, names = self._points()[g], self.groups(place)[g].cases
+        point = point_at(self._grid(), g)
+        names = self._group(point).cases
 
         def make(i: int) -> Case:
             return Case(names[i], problem=self._problem(point, self.change[i]))
@@ -168,14 +174,17 @@ class GeneratorSource(AbstractSource):
         return with_cone(system.exact_problem(), point["friction_directions"])
 
     def _grid(self) -> dict[str, Any]:
-        seeds = list(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
         grid: dict[str, Any] = {"size": self.sizes, "seed": seeds}
         if self.generator in FAMILIES:
             grid["friction_directions"] = self.friction_directions
         return grid
 
-    def _points(self) -> list[Point]:
-        return points(self._grid())
+    def _group(self, point: Point) -> Group:
+        name = group_name(self.name, self._grid(), point)
+        several = len(self.change) > 1
+        cases = [f"{name}/change={change:g}" if several else name for change in self.change]
+        return Group(name, self.generator, point, cases)
 
 
 def with_cone(problem: Any, n_f: int) -> Any:
@@ -187,4 +196,5 @@ def with_cone(problem: Any, n_f: int) -> Any:
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Return names with a number before those that are there twice."""
-    return [name if names.count(name) == 1 else f"{k:03d}-{name}" for k, name in enumerate(names)]
+    count = Counter(names)
+    return [name if count[name] == 1 else f"{k:03d}-{name}" for k, name in enumerate(names)]

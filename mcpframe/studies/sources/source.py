@@ -8,7 +8,7 @@ a recording.
 
 from __future__ import annotations
 
-import itertools
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +22,7 @@ from pydantic import Field
 
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import OptionError
+from mcpframe.io.trust import Code
 from mcpframe.scene.settings import Settings
 from mcpframe.studies.study.row import Label
 
@@ -32,7 +33,9 @@ Recording = Mapping[str, NDArray[Any]]
 Point = dict[str, Any]
 """One value for every parameter of a grid."""
 Grid = Mapping[str, Any]
-"""Values by parameter; a list stands for each of its entries in turn."""
+"""Values by parameter; a list, or a range, stands for each of its entries in turn."""
+MOST_CASES = 1_000_000
+"""Cases that a source may have: names of so many take a hundred megabytes in every process."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,13 @@ class Place:
         folder: against which its paths are meant.
         seed: of its random numbers.
         recordings: runs of its scenes, by group.
+        code: whether functions that its scenes name may be imported.
     """
 
     folder: Path
     seed: int = 0
     recordings: Mapping[int, Recording] = field(default_factory=dict)
+    code: Code = Code.RUN
 
 
 @dataclass(frozen=True)
@@ -143,17 +148,44 @@ class AbstractSource(Settings):
         return len(groups), sum(len(group.cases) for group in groups)
 
 
-def points(grid: Grid) -> list[Point]:
-    """Return every combination of the values of a grid, the last parameter changing fastest.
+def count_points(grid: Grid, cases: int = 1) -> int:
+    """Return how many combinations the values of a grid have.
+
+    Args:
+        grid: the values.
+        cases: of every point.
 
     Raises:
-        OptionError: a list is empty.
+        OptionError: a list is empty, or there are more than `MOST_CASES` cases.
     """
     for name, values in grid.items():
-        if isinstance(values, list) and not values:
+        if not len(_choices(values)):
             raise OptionError(f"{name} = []: the grid is empty; give at least one value")
-    lists = [values if isinstance(values, list) else [values] for values in grid.values()]
-    return [dict(zip(grid, combination, strict=True)) for combination in itertools.product(*lists)]
+    count = math.prod(len(_choices(values)) for values in grid.values())
+    if count * cases > MOST_CASES:
+        raise OptionError(
+            f"{count} points of the grid with {cases} cases each; at most {MOST_CASES:,} in all"
+        )
+    return count
+
+
+def point_at(grid: Grid, g: int) -> Point:
+    """Return the g-th combination of the values of a grid, the last parameter changing fastest."""
+    point: Point = {}
+    for name, values in reversed(list(grid.items())):
+        choices = _choices(values)
+        g, k = divmod(g, len(choices))
+        point[name] = choices[k]
+    return {name: point[name] for name in grid}
+
+
+def points(grid: Grid) -> list[Point]:
+    """Return every combination of the values of a grid; errors as of `count_points`."""
+    return [point_at(grid, g) for g in range(count_points(grid))]
+
+
+def _choices(values: Any) -> Sequence[Any]:
+    return values if isinstance(values, (list, range)) else [values]
 
 
 @contextmanager
@@ -167,7 +199,9 @@ def within(key: str) -> Iterator[None]:
 
 def group_name(source: str, grid: Grid, point: Point) -> str:
     """Return the name of a group: the source and the parameters that vary."""
-    varying = [f"{name}={plain(point[name])}" for name, values in grid.items() if isinstance(values, list)]
+    varying = [
+        f"{name}={plain(point[name])}" for name, values in grid.items() if isinstance(values, (list, range))
+    ]
     return "/".join([source, *varying])
 
 

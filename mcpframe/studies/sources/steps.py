@@ -14,13 +14,22 @@ from pydantic import Field
 
 from mcpframe import systems
 from mcpframe.contact.law import find_law
-from mcpframe.contact.step import ContactStep
+from mcpframe.contact.step import Asks, ContactStep
 from mcpframe.exceptions import McpframeError, OptionError, nearest
 from mcpframe.io.readers import READERS, typed_options
 from mcpframe.multibody.model.model import Model
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.scene_file import load_scene
-from mcpframe.scene.settings import NotNegative, Output, Positive
+from mcpframe.scene.settings import (
+    BAUMGARTE,
+    CLOSURE_BIAS,
+    CONTACT_BIAS,
+    POSITION_LEVEL,
+    NotNegative,
+    Output,
+    Positive,
+    Share,
+)
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.simulation.simulate import simulate
 from mcpframe.studies.sources.source import (
@@ -30,9 +39,11 @@ from mcpframe.studies.sources.source import (
     Place,
     Point,
     Recording,
+    count_points,
     group_name,
     numbered,
     parameters_of,
+    point_at,
     points,
     within,
 )
@@ -57,6 +68,10 @@ class SystemSource(AbstractSource):
     mu: NotNegative | list[NotNegative] = Field(0.5, description="friction coefficient; a list is a grid")
     dt: Positive | list[Positive] = Field(1e-3, description="length of the step, s; a list is a grid")
     law: str | dict[str, Any] = Field("coulomb", description="contact law, a name or a table with a name")
+    position_level: bool = Field(False, description=POSITION_LEVEL)
+    contact_bias: bool = Field(False, description=CONTACT_BIAS)
+    closure_bias: bool = Field(True, description=CLOSURE_BIAS)
+    baumgarte: Share = Field(0.0, description=BAUMGARTE)
 
     def default_name(self) -> str:
         """Return the system's name, or that of its file."""
@@ -66,13 +81,13 @@ class SystemSource(AbstractSource):
         """Make every model, its first state and the contacts of it."""
         find_law(self.law)
         with within("parameters"):
-            points(self.parameters)
-        for g in range(len(self._points())):
+            count_points(self.parameters)
+        for g in range(count_points(self._grid(), self.states)):
             self.open(place, g)(0)
 
     def groups(self, place: Place) -> list[Group]:
         """Return one group per point of the grid."""
-        return [self._group(point) for point in self._points()]
+        return [self._group(point) for point in points(self._grid())]
 
     def files(self, place: Place) -> list[Path]:
         """Return the robot file."""
@@ -80,7 +95,7 @@ class SystemSource(AbstractSource):
 
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what draws the states of a point."""
-        point = self._points()[g]
+        point = point_at(self._grid(), g)
         names = self._group(point).cases
         model = self._model(place, {key: value for key, value in point.items() if key not in OWN})
 
@@ -91,14 +106,19 @@ class SystemSource(AbstractSource):
 
             def make_step() -> ContactStep:
                 state.update(state.theta, state.theta_dot)  # forget what is known of the state
-                return ContactStep(state, contacts, point["dt"], law=self.law)
+                return ContactStep(state, contacts, point["dt"], law=self.law, **self._asks())
 
             return Case(names[i], make_step, keys=np.arange(len(contacts)))
 
         return make
 
-    def _points(self) -> list[Point]:
-        return points(self._grid())
+    def _asks(self) -> Asks:
+        return Asks(
+            position_level=self.position_level,
+            contact_bias=self.contact_bias,
+            closure_bias=self.closure_bias,
+            baumgarte=self.baumgarte,
+        )
 
     def _grid(self) -> Point:
         for key in self.parameters:
@@ -175,7 +195,7 @@ class SceneSource(AbstractSource):
 
     def record(self, place: Place, g: int) -> Recording:
         """Run the scene and return the states from which the chosen steps begin."""
-        scene = self._scene(place, points(self.parameters)[g])
+        scene = self._scene(place, point_at(self.parameters, g))
         run = simulate(replace(scene, output=Output(every=1)))
         chosen = _touching(scene, run, self.after)[:: self.every][: self.limit]
         if not chosen.size:
@@ -193,7 +213,7 @@ class SceneSource(AbstractSource):
 
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what makes the step that begins at a recorded state."""
-        point, recording = points(self.parameters)[g], place.recordings[g]
+        point, recording = point_at(self.parameters, g), place.recordings[g]
         scene = self._scene(place, point)
         names = self._group(place, g, point).cases
         detector, margin = scene.detector(), scene.stepping.penetration_tolerance
@@ -217,7 +237,7 @@ class SceneSource(AbstractSource):
         if not path.is_file():
             raise OptionError(f"scene = {self.scene!r}: there is no such file in {place.folder}")
         try:
-            return load_scene(path, point)
+            return load_scene(path, point, allow_code=place.code)
         except McpframeError as error:
             raise OptionError(f"scene = {self.scene!r}: {error}") from None
 
@@ -240,8 +260,9 @@ def _touching(scene: Scene, run: Trajectory, after: float) -> NDArray[np.int64]:
 
 
 def _scene_step(scene: Scene, state: Any, contacts: Any) -> ContactStep:
-    """Return the step of a scene's dt from a state, with what its controllers do there."""
+    """Return the fixed step of a scene's dt from a state, with what its controllers do there."""
     state.update(state.theta, state.theta_dot)  # forget what is known of the state
     tau = scene.controller.force(state, state.time)
     wrenches = scene.controller.wrenches(state.time)
-    return ContactStep(state, contacts, scene.stepping.dt, tau, wrenches or None)
+    way = scene.stepping
+    return ContactStep(state, contacts, way.dt, tau, wrenches or None, **way.asks)

@@ -12,7 +12,9 @@ A file is added to only under the settings, machine, versions and commit it was 
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.exceptions import FileFormatError, McpframeError, OptionError
 from mcpframe.studies.study.row import Key, Label, Row
 
 FILE_NAME = "study.sqlite"
@@ -57,7 +59,7 @@ class Store:
         """
         is_new = not path.exists()
         connection = _connect(path, "rwc")
-        with _explained(path):
+        with _closing_on_error(connection), _explained(path):
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")  # what is in the log survives a killed process
             if is_new or not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -72,8 +74,9 @@ class Store:
         path = path / FILE_NAME if path.is_dir() else path
         if not path.is_file():
             raise FileFormatError(f"{path}: no such file; mcpframe study run FILE --out DIR makes one")
-        with _explained(path):
-            store = Store(path, _connect(path, "rw"))
+        connection = _connect(path, "rw")
+        with _closing_on_error(connection), _explained(path):
+            store = Store(path, connection)
             if store.header.get("format") != FORMAT:
                 raise FileFormatError(f"{path}: is not the store of a study")
         return store
@@ -81,11 +84,12 @@ class Store:
     @property
     def header(self) -> dict[str, Any]:
         """What the rows were made with."""
-        return {key: json.loads(value) for key, value in self._select("SELECT key, value FROM header")}
+        with _explained(self.path):
+            return {key: json.loads(value) for key, value in self._select("SELECT key, value FROM header")}
 
     def note(self, **values: Any) -> None:
-        """Write values of the header, such as when the study was finished."""
-        with self._connection:
+        """Write values of the header, such as when the study was finished; errors as of `add`."""
+        with _explained(self.path), self._connection:
             self._connection.executemany("INSERT OR REPLACE INTO header VALUES (?, ?)", _encoded(values))
 
     def has(self, key: Key) -> bool:
@@ -99,9 +103,12 @@ class Store:
         """Keep a row, in one transaction with what the next row of its warm chain starts from.
 
         A row that is there already stays as it is.
+
+        Raises:
+            FileFormatError: the disk is full, say; the rows before it are kept.
         """
         values = [getattr(row, name) for name in COLUMNS]
-        with self._connection:
+        with _explained(self.path), self._connection:
             places = ", ".join("?" * len(COLUMNS))
             self._connection.execute(
                 f"INSERT OR IGNORE INTO rows ({_quoted(COLUMNS)}) VALUES ({places})", values
@@ -116,24 +123,27 @@ class Store:
         return found[0][0] if found else None
 
     def label(self, case: str, labels: Mapping[str, Label]) -> None:
-        """Keep the labels of a case."""
-        with self._connection:
+        """Keep the labels of a case; errors as of `add`."""
+        with _explained(self.path), self._connection:
             self._connection.execute("INSERT OR REPLACE INTO cases VALUES (?, ?)", (case, json.dumps(labels)))
 
     def labels(self) -> dict[str, dict[str, Label]]:
         """Return the labels of every case."""
-        return {case: json.loads(text) for case, text in self._select('SELECT "case", labels FROM cases')}
+        with _explained(self.path):
+            return {case: json.loads(text) for case, text in self._select('SELECT "case", labels FROM cases')}
 
     def rows(self) -> list[Row]:
         """Return all rows, in an order that does not depend on when they were made."""
         labels = self.labels()
         order = ", ".join(f'"{name}"' for name in ("source", *KEY_COLUMNS))
         found = self._select(f"SELECT {_quoted(COLUMNS)} FROM rows ORDER BY {order}")
-        return [_row(values, labels) for values in found]
+        with _explained(self.path):
+            return [_row(values, labels) for values in found]
 
     def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
+        """Close the file; where its log cannot be taken over into it, the next one to open it does so."""
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
 
     def __enter__(self) -> Store:
         return self
@@ -166,6 +176,18 @@ class Store:
 
 SHOWN = 4
 """Differences that an error names."""
+UNUSABLE = "cannot be used as the store of a study ({error})"
+DAMAGED = (
+    "is damaged, or not the store of a study ({error}); move it away and run the study again; what can still "
+    "be read comes out of: sqlite3 {path} .recover"
+)
+REMEDIES = {
+    (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB): DAMAGED,
+    (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR): "cannot be written ({error}); is the disk full? Make room",
+    (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN): "cannot be written ({error}); may you write there?",
+    (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED): "another program is at work on it ({error}); wait for it",
+}
+"""What to do, by SQLite's codes of errors."""
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -173,6 +195,16 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
         return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True)
     except sqlite3.Error as error:
         raise FileFormatError(f"{path}: cannot be opened ({error})") from None
+
+
+@contextmanager
+def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.close()
+        raise
 
 
 def _create(connection: sqlite3.Connection, header: Mapping[str, Any]) -> None:
@@ -189,11 +221,17 @@ def _create(connection: sqlite3.Connection, header: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite into ones that name the file."""
+    """Turn errors of SQLite, and of what is written in it, into ones that name the file and what to do."""
     try:
         yield
+    except McpframeError:
+        raise
     except sqlite3.Error as error:
-        raise FileFormatError(f"{path}: cannot be used as the store of a study ({error})") from None
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF  # what is behind it says more of the same
+        words = next((words for kinds, words in REMEDIES.items() if kind in kinds), UNUSABLE)
+        raise FileFormatError(f"{path}: {words.format(error=error, path=shlex.quote(str(path)))}") from None
+    except (LookupError, RecursionError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{path}: {DAMAGED.format(error=error, path=shlex.quote(str(path)))}") from None
 
 
 def _encoded(values: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import Field
 
 from mcpframe.exceptions import OptionError
+from mcpframe.io.trust import Code
 from mcpframe.scene.settings import Positive, Settings
 from mcpframe.solving.plugin import AbstractFormulation, AbstractPlugin, AbstractSolver
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS
@@ -75,6 +76,7 @@ class Study:
         folder: against which paths are meant.
         text: the file.
         published: figures that the report shows beside those of the study.
+        code: whether modules and functions that it and its scenes name may be imported.
     """
 
     name: str
@@ -85,19 +87,31 @@ class Study:
     folder: Path
     text: str = ""
     published: tuple[Mapping[str, Any], ...] = ()
+    code: Code = Code.RUN
 
     def place(self, recordings: Mapping[int, Recording] | None = None) -> Place:
         """Return what a source needs beside itself."""
-        return Place(self.folder, self.settings.seed, recordings or {})
+        return Place(self.folder, self.settings.seed, recordings or {}, self.code)
 
     def starts(self, source: AbstractSource) -> list[Start]:
         """Return how the rows of a source start."""
         return self.settings.starts if source.starts is None else source.starts
 
     def load_imports(self) -> None:
-        """Import the modules that register plugins."""
+        """Import the modules that register plugins, as far as that is allowed.
+
+        Raises:
+            OptionError: it is not, or one cannot be imported.
+        """
         for name in self.settings.imports:
-            import_plugins(name, self.folder)
+            _check_module(name, self.folder)
+            if self.code.admits(name):
+                import_plugins(name, self.folder)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether there are plugins that only code which is left alone would register."""
+        return self.code is Code.SKIP and bool(self.settings.imports)
 
     def config(self) -> dict[str, Any]:
         """Return all that decides what the rows are, as plain values; of files, their digests."""
@@ -119,6 +133,12 @@ class Study:
 def _resolved(name: str, plugin: AbstractPlugin) -> dict[str, Any]:
     """Return a plugin's name and all its options, the defaults included."""
     return {"name": name, **plugin.model_dump(mode="json")}
+
+
+def _check_module(name: str, folder: Path) -> None:
+    """Raise OptionError where there is no file of that name; modules are found when they are imported."""
+    if name.endswith(".py") and not (folder / name).is_file():
+        raise OptionError(f"imports: {name!r}: there is no such file in {folder}")
 
 
 def import_plugins(name: str, folder: Path) -> None:

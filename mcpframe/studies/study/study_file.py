@@ -20,13 +20,16 @@ Solvers and formulations are names, or tables of a name, options and a label; ta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mcpframe.config.plugins import PathLike, parse_toml, read_text
 from mcpframe.config.toml_tables import Source, TomlTable
-from mcpframe.exceptions import OptionError
+from mcpframe.exceptions import OptionError, PluginError
+from mcpframe.io.trust import Code
+from mcpframe.io.untrusted import reading
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS, Registry
 from mcpframe.studies.report.published import tables_of
 from mcpframe.studies.sources.corpus import CorpusSource
@@ -45,8 +48,13 @@ PARTS = ("name", "problems", "formulations", "solvers", "published")
 DEFAULT_FORMULATION = Setting("os", "os")
 
 
-def load_study(path: PathLike) -> Study:
+def load_study(path: PathLike, *, allow_code: bool | Code = True) -> Study:
     """Return the study of a TOML file.
+
+    Args:
+        path: the file.
+        allow_code: import the modules that it names under `imports`, and those of functions in its scenes,
+            which runs them; False refuses a study that names any.
 
     Raises:
         FileFormatError: the file cannot be read, or is not TOML.
@@ -54,27 +62,38 @@ def load_study(path: PathLike) -> Study:
             is not there, a grid is empty, a label is there twice.
         PluginError: there is no solver or formulation of that name, or it cannot run here.
     """
-    return parse_study(read_text(path), Path(path).absolute().parent, str(path))
+    return parse_study(read_text(path), Path(path).absolute().parent, str(path), allow_code=allow_code)
 
 
-def parse_study(text: str, folder: PathLike = "", name: str = "study") -> Study:
+def parse_study(
+    text: str, folder: PathLike = "", name: str = "study", *, allow_code: bool | Code = True
+) -> Study:
     """Return the study of a TOML text.
 
     Args:
         text: what a study file holds.
         folder: against which paths in it are meant.
         name: of the file, for messages.
+        allow_code: as of `load_study`.
     """
-    table = TomlTable(Source(name, text, Path(folder)), parse_toml(name, text))
+    with reading(name, "cannot be used as a study"):
+        source = Source(name, text, Path(folder), Code.of(allow_code))
+        table = TomlTable(source, parse_toml(name, text))
+        with table.at():
+            return _study(table)
+
+
+def _study(table: TomlTable) -> Study:
     table.only(*PARTS, *RunSettings.model_fields)
     with table.at():
         settings = RunSettings(**{key: value for key, value in table.data.items() if key not in PARTS})
-    study = Study(table.text("name", Path(name).stem), settings, (), (), (), Path(folder), text)
+    name, source = table.text("name", Path(table.source.name).stem), table.source
+    study = Study(name, settings, (), (), (), source.folder, source.text, code=source.code)
     with table.at("imports"):
         study.load_imports()
     sources = _sources(table, study)
-    formulations = _settings(table, "formulations", FORMULATIONS) or (DEFAULT_FORMULATION,)
-    solvers = _settings(table, "solvers", SOLVERS)
+    formulations = _settings(table, study, "formulations", FORMULATIONS) or (DEFAULT_FORMULATION,)
+    solvers = _settings(table, study, "solvers", SOLVERS)
     if not solvers:
         raise table.error("solvers", 'at least one is needed, as solvers = ["lemke", "auto"]')
     study = replace(study, sources=sources, formulations=formulations, solvers=solvers)
@@ -91,7 +110,8 @@ def _sources(table: TomlTable, study: Study) -> tuple[AbstractSource, ...]:
         if source.name in [other.name for other in sources]:
             key = "name" if "name" in entry else source.kind
             raise entry.error(key, f"{source.name!r} is the name of a source before; give it another name")
-        with entry.at():
+        # What only its code would register may be missing where that code is left alone.
+        with entry.at(), suppress(PluginError) if study.unseen else nullcontext():
             source.check(study.place())
         sources.append(source)
     return tuple(sources)
@@ -107,7 +127,8 @@ def _source(table: TomlTable) -> AbstractSource:
     table.only(given[0], *(key for key in kind.model_fields if key != given[0]))
     with table.at():
         source = kind(**table.data)
-        return source if source.name else source.with_options(name=source.default_name())
+        # From the table again, so that what was given in it can be told from defaults.
+        return source if source.name else kind(**{**table.data, "name": source.default_name()})
 
 
 def _published(table: TomlTable, study: Study) -> tuple[Mapping[str, Any], ...]:
@@ -124,13 +145,13 @@ def _published(table: TomlTable, study: Study) -> tuple[Mapping[str, Any], ...]:
     return tuple(dict(entry.data) for entry in tables)
 
 
-def _settings(table: TomlTable, key: str, registry: Registry[Any]) -> tuple[Setting, ...]:
+def _settings(table: TomlTable, study: Study, key: str, registry: Registry[Any]) -> tuple[Setting, ...]:
     """Return the columns of a list of names and tables, or of tables ``[[key]]``."""
     entries = table.get(key, [])
     entries = entries if isinstance(entries, list) else [entries]
     settings: list[Setting] = []
     for k, entry in enumerate(entries):
-        setting = _setting(table, (key, k), entry, registry)
+        setting = _setting(table, study, (key, k), entry, registry)
         if setting.label in [other.label for other in settings]:
             place = table.source.place((*table.path, key, k))
             raise OptionError(
@@ -140,7 +161,9 @@ def _settings(table: TomlTable, key: str, registry: Registry[Any]) -> tuple[Sett
     return tuple(settings)
 
 
-def _setting(table: TomlTable, path: tuple[str, int], entry: Any, registry: Registry[Any]) -> Setting:
+def _setting(
+    table: TomlTable, study: Study, path: tuple[str, int], entry: Any, registry: Registry[Any]
+) -> Setting:
     where = TomlTable(table.source, entry if isinstance(entry, Mapping) else {}, path)
     with where.at():
         if isinstance(entry, str):
@@ -148,7 +171,8 @@ def _setting(table: TomlTable, path: tuple[str, int], entry: Any, registry: Regi
         if not isinstance(entry, Mapping):
             raise OptionError(f"{entry!r}: give the name of a {registry.kind}, or a table with a name")
         options = {key: value for key, value in entry.items() if key != "label"}
-        registry.from_table(options)
+        if not (study.unseen and options.get("name") not in registry.names()):
+            registry.from_table(options)
         label = entry.get("label", options["name"])
         if not isinstance(label, str) or not label:
             raise OptionError(f"label = {label!r}: a text is expected")

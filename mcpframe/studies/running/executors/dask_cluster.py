@@ -2,7 +2,8 @@
 
 A dask worker does not solve itself: it watches a process that does, as `local` has it, so that a solver that
 hangs or dies costs a row and no worker. A worker that is lost costs its unfinished units: dask gives them to
-another one, and units that have come back are in the store.
+another one, and units that have come back are in the store. A cluster started here is open to this machine
+alone, on ports that are free.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import importlib.util
 import logging
 import pickle
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +28,7 @@ RETRIES = 5
 """How often a unit is given to another worker before the study gives up."""
 CONNECT_LIMIT = 30.0
 """Seconds in which a scheduler must answer and have a worker."""
+LOOPBACK, ANY_PORT = "127.0.0.1", 0
 
 _here = threading.local()
 
@@ -45,6 +48,7 @@ class Dask:
             raise OptionError(f"workers = {workers}: the cluster at {scheduler} has the workers it has")
         self.scheduler, self.workers = scheduler, workers
         self._exit = contextlib.ExitStack()
+        self._exit.enter_context(_quiet("distributed.client"))  # it would log what is raised here in words
         self.client = self._exit.enter_context(contextlib.closing(self._connected()))
         found = self.client.run(provenance)
         self._provenance = _agreed(found)
@@ -61,10 +65,12 @@ class Dask:
     def run(self, context: Context, chains: Sequence[Chain]) -> Generator[Message, None, None]:
         """Yield what happens, unit by unit."""
         from distributed import as_completed
+        from distributed.comm import CommClosedError
 
-        data = self.client.scatter(pickle.dumps(context), broadcast=True)
-        heads = {self._submit(data, chain[0]): chain for chain in chains}
+        heads: dict[Any, Chain] = {}
         try:
+            data = self.client.scatter(pickle.dumps(context), broadcast=True)
+            heads |= {self._submit(data, chain[0]): chain for chain in chains}
             pending = as_completed(heads)
             for future in pending:
                 chain = heads.pop(future)
@@ -78,29 +84,32 @@ class Dask:
                     following = self._submit(data, rest[0])
                     heads[following] = rest
                     pending.add(following)
+        except (CancelledError, CommClosedError) as error:  # as dask has it when the connection is lost
+            raise WorkerError(
+                f"the dask scheduler at {self._address()} is gone ({_first_line(error)})"
+            ) from None
         finally:
-            self.client.cancel(list(heads))
+            with contextlib.suppress(CancelledError, OSError):
+                self.client.cancel(list(heads))
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started."""
         self._exit.close()
+
+    def _address(self) -> str:
+        return self.scheduler or "this machine"
 
     def _submit(self, data: Any, unit: Unit) -> Any:
         return self.client.submit(run_unit, data, unit, pure=False, retries=RETRIES)
 
     def _connected(self) -> Any:
         """Return a client of the scheduler, or of a cluster started here."""
-        from distributed import Client, LocalCluster
+        from distributed import Client
 
         if self.scheduler is None:
             from mcpframe.studies.running.executors.local import Local
 
-            cluster = LocalCluster(
-                n_workers=Local(self.workers).workers,
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.ERROR,
-            )
+            cluster = local_cluster(Local(self.workers).workers)
             self._exit.enter_context(contextlib.closing(cluster))
             return Client(cluster)
         try:
@@ -109,6 +118,41 @@ class Dask:
         except (OSError, ValueError, TimeoutError) as error:
             raise OptionError(f"scheduler {self.scheduler!r}: no cluster answers there ({error})") from None
         return client
+
+
+def local_cluster(workers: int) -> Any:
+    """Return a cluster on this machine, for this machine: every port is any that is free, on loopback.
+
+    Dask's dashboard is left out. Its page for machines is served all the same, and without an address on a
+    port that another program may have: 8787.
+    """
+    from distributed import LocalCluster
+
+    return LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host=LOOPBACK,
+        scheduler_port=ANY_PORT,
+        dashboard_address=f"{LOOPBACK}:{ANY_PORT}",
+        scheduler_kwargs={"dashboard": False},
+        silence_logs=logging.ERROR,
+    )
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a logger silent meanwhile."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _result(future: Any) -> list[Message]:
