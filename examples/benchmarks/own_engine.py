@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from engines import Watched, processor_time
-from mechanisms import Ball, Block, Mechanism, Pendulum, papers_pendulum
+from mechanisms import Ball, Block, Mechanism, Pendulum
 
 import mcpframe as mf
 from mcpframe import systems
@@ -22,7 +22,7 @@ from mcpframe.contact.detection.materials import Material
 from mcpframe.multibody.model.joining import joined
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.settings import Stepping
-from mcpframe.simulation.engine import engine_of
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.trajectory import Trajectory
 
 WARM_UP = 5
@@ -97,11 +97,6 @@ def watched(trajectory: Trajectory) -> Watched:
     )
 
 
-def engine_name(**stepping: Any) -> str:
-    """Return the engine that moves our pendulums with such settings."""
-    return type(engine_of(scene_of(papers_pendulum(3), 1e-3, 1, **stepping))).__name__
-
-
 @dataclass(frozen=True)
 class Share:
     """Where the processor time of a step goes, s.
@@ -136,7 +131,7 @@ def share_of(pendulum: Pendulum, dt: float, n_steps: int, rounds: int = 3) -> Sh
 
 
 def _round(scene: Scene, n_steps: int) -> tuple[float, float, float]:
-    state, engine, runs = scene.initial_state(), engine_of(scene), list[Trajectory]()
+    state, engine, runs = scene.initial_state(), Engine(scene), list[Trajectory]()
     whole = processor_time(lambda: runs.append(mf.simulate(scene)))
     alone = processor_time(lambda: engine.advance(state, 0, n_steps))
     return whole, alone, _told(runs[0])

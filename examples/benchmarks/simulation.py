@@ -27,7 +27,7 @@ from pathlib import Path
 
 from engines import Engine, installed_peers
 from mechanisms import Pendulum, lying_pendulum, papers_pendulum
-from own_engine import OWN, Share, engine_name, share_of
+from own_engine import OWN, Share, share_of
 from plots.simulation import plot
 from rich.console import Console
 from sheets import show
@@ -53,7 +53,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
     console, facts = opening("Simulation", ("mujoco", "drake", "dartpy"))
-    facts["engine"] = engine_name()
     engines = contestants(console, options.peers)
     cells = all_cells(console, engines, options)
     n_steps = round(options.duration / DT)

@@ -47,6 +47,12 @@ def opening(title: str, peers: Sequence[str] = ()) -> tuple[Console, dict[str, s
 
 def write(console: Console, out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
     """Write all figures, times in seconds, and say where they and the plot are."""
+    save_figures(console, out, name, facts, **figures)
+    console.print(f"plot in {out}/{name}.png")
+
+
+def save_figures(console: Console, out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
+    """Write all figures, times in seconds, and say where they are."""
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps({"header": facts, **figures}, indent=1))
-    console.print(f"figures in {out}/{name}.json, plot in {out}/{name}.png")
+    console.print(f"figures in {out}/{name}.json")

@@ -78,19 +78,27 @@ def robot(name: str, file: Path, floating: bool) -> Subject:
     return Subject(name, model, theta, theta_dot, tau, file, floating)
 
 
+def robot_files() -> dict[str, Path]:
+    """Return the URDF files of example-robot-data by folder and name; none where it is not installed."""
+    try:
+        package = distribution("example-robot-data")
+    except PackageNotFoundError:
+        return {}
+    files = [Path(str(package.locate_file(file))) for file in package.files or () if file.suffix == ".urdf"]
+    return {f"{file.parts[-3]}/{file.name}": file for file in sorted(files)}
+
+
 def robots(names: Sequence[str] = tuple(ROBOTS)) -> tuple[list[Subject], str]:
     """Return robots by name, and why some are missing; empty if none is."""
     if importlib.util.find_spec("yourdfpy") is None:
         return [], "no robots: the yourdfpy package, which reads them, is not installed"
-    try:
-        package = distribution("example-robot-data")
-    except PackageNotFoundError:
+    files = robot_files()
+    if not files:
         return [], "no robots: the example-robot-data package is not installed"
-    files = {str(file): Path(str(package.locate_file(file))) for file in package.files or ()}
     found, missing = [], []
     for name in names:
         end, floating = ROBOTS[name]
-        file = next((path for text, path in files.items() if text.endswith(end)), None)
+        file = next((path for path in files.values() if path.as_posix().endswith(end)), None)
         if file is None:
             missing.append(name)
         else:

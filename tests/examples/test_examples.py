@@ -16,6 +16,7 @@ COMMANDS = [
         "studies/friction_directions.py",
         "checks/suite.py",
         "checks/fuzz.py",
+        "checks/fuzz_files.py",
         "truth_table.py",
         "benchmarks/solvers.py",
     )
