@@ -83,7 +83,7 @@ from mcpframe.spatial.algebra import (
     times_phi_star,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, store
+from mcpframe.spatial.lanes import get, load, put, store, zero
 
 
 @inline
@@ -161,13 +161,27 @@ def row_lanes(IR):
             put(IR, u, max(get(IR, u), get(IR, v + V_END)))
 
 
+@inline
+def clear_lanes(IR, XR):
+    """Set to zero what no row fills: lanes without a row, and LAMBDA between different trees.
+
+    A workspace that is planned again holds there what other rows have left.
+    """
+    n_lanes = get(IR, N_LANES)
+    for i in range(0, 6 * n_lanes, 4):
+        store(XR, IR[LANE_WRENCH] + i, zero())
+    for i in range(0, n_lanes * n_lanes, 4):
+        store(XR, IR[LAMBDA] + i, zero())
+
+
 @callee
-def support_tree(I, IR):
+def support_tree(I, IR, XR):
     """Plan the compressed support tree of the rows, vertices and lanes; the plan is kept."""
     if get(IR, PLANNED) == 0:
         marks(I, IR)
         vertex_lanes(I, IR)
         row_lanes(IR)
+        clear_lanes(IR, XR)
         put(IR, PLANNED, 1)
 
 
@@ -308,7 +322,7 @@ def store_lanes(XR, o, stride, x):
 
 @callee
 def fill_lanes(IR, XR):
-    """Put the rows' wrenches into their lanes; lanes without a row stay zero, as they were made."""
+    """Put the rows' wrenches into their lanes; lanes without a row stay zero, as they were planned."""
     n_lanes, wrenches, lane_wrench, row_lane = IR[N_LANES], IR[WRENCHES], IR[LANE_WRENCH], IR[ROW_LANE]
     for i in range(IR[N_ROWS]):
         lane = lane_wrench + get(IR, row_lane + i)
@@ -355,7 +369,7 @@ def meet(XR, wrench, a, n_lanes, x):
 def omega(IR, XR):
     """Fill LAMBDA[a, b] = w_a* Omega w_b for all lanes b up to the end of a's vertex [J14, Eq. (69)].
 
-    Different trees do not couple: between them LAMBDA stays zero, as it was made.
+    Different trees do not couple: between them LAMBDA stays zero, as it was planned.
     """
     n_lanes, table, wrench, reach, Lambda = IR[N_LANES], IR[VERTICES], IR[LANE_WRENCH], IR[REACH], IR[LAMBDA]
     reach_of_branches(IR, XR)
@@ -389,7 +403,7 @@ def compliance_of_lanes(I, X, IR, XR):
 @callee
 def compliance_of_rows(I, X, IR, XR):
     """Lambda between all rows, in lanes; needs the sweep's gains."""
-    support_tree(I, IR)
+    support_tree(I, IR, XR)
     fill_lanes(IR, XR)
     compliance_of_lanes(I, X, IR, XR)
 

@@ -61,7 +61,7 @@ def node_compliance(I, X, IR, XR, done):
         kinematics(I, X)
     if done < SWEPT:
         failed = sweep(I, X)
-    support_tree(I, IR)
+    support_tree(I, IR, XR)
     lanes_of_nodes(I, X, IR, XR)
     compliance_of_lanes(I, X, IR, XR)
     compliance_of_nodes(IR, XR)
