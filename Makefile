@@ -13,11 +13,12 @@ PLUGIN := $(VENV)/plugin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-STUDIES := solvers dynamics formulations growth first-use simulation contact-models
-.PHONY: help install test lint demo bench $(STUDIES:%=bench-%) suite fuzz truth plugin docs clean
+STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
+.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-zoo suite fuzz fuzz-files
+.PHONY: lowest truth plugin docs clean
 
 help:  ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install:  ## make the environment (EXTRAS=dev,peers adds the libraries that bench compares with)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -33,6 +34,9 @@ test: $(STAMP)  ## run all tests (JOBS=2 at a time)
 	$(BIN)/mcpframe list > /dev/null  # compiles the kernels once, before several processes want them
 	$(BIN)/python -m pytest -n $(JOBS)
 
+test-numba: $(STAMP)  ## run the tests of kernels on the oldest and the newest Numba (OPTIONS=oldest: that alone)
+	$(BIN)/python tests/support/numba_versions.py $(VENV)/numba $(JOBS) $(OPTIONS)
+
 lint: $(STAMP)  ## check style and types: ruff, mypy (strict)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,9 +48,13 @@ demo: $(STAMP)  ## run Table 2 of J14 and a comparison of solvers; ends with the
 bench:  ## time everything beside the peers that are installed (alone: bench-STUDY; OPTIONS=--quick)
 	@for study in $(STUDIES); do $(MAKE) --no-print-directory bench-$$study || exit; done
 
-# Studies: solvers, dynamics, formulations, growth, first-use, simulation, contact-models.
+# Studies: solvers, dynamics, formulations, growth, first-use, simulation, contact-models, robots.
 $(STUDIES:%=bench-%): bench-%: $(STAMP)
 	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
+
+# Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
+bench-zoo: $(STAMP)
+	$(BIN)/python examples/benchmarks/robot_zoo.py $(OPTIONS)
 
 suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE=DIR
 	@test -n "$(SUITE)" || { echo "say which: make suite SUITE=DIR" >&2; exit 2; }
@@ -54,6 +62,17 @@ suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE
 
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 	$(BIN)/python examples/checks/fuzz.py $(N)
+
+fuzz-files: $(STAMP)  ## send 2000 damaged files of each format through every reader (OPTIONS=N --formats ...)
+	$(BIN)/python examples/checks/fuzz_files.py $(OPTIONS)
+
+lowest:  ## run the tests with the lowest versions that are declared, in an environment of its own
+	$(PYTHON) -m venv $(VENV)-lowest
+	$(PYTHON) tests/support/lowest.py > $(VENV)-lowest/constraints.txt
+	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(VENV)-lowest/constraints.txt --editable . pytest pytest-xdist
+	NUMBA_CACHE_DIR=$(abspath $(VENV)-lowest)/kernels $(VENV)-lowest/bin/python -m pytest -n $(JOBS) tests/solvers/test_solvers_conformance.py \
+		tests/formulations/test_formulations_conformance.py tests/solvers/test_qp.py tests/io/test_npz.py tests/io/test_corpus.py tests/studies/test_study_file.py
 
 truth: $(STAMP)  ## run systems with known answers; table of known, got and tolerance (OPTIONS=--full: long ones)
 	$(BIN)/python examples/truth_table.py $(OPTIONS)

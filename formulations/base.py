@@ -75,28 +75,10 @@ class StepFormulation(AbstractFormulation):
         multiple_of=2,
         description="tangents of a friction cone, where the law leaves it open",
     )
-    contact_bias: bool = Field(
-        default=False,
-        description="add dt Ġ_u θ̇ to contact rows [J14, Eq. (45)]; redundant contacts may then be unsolvable",
-    )
-    closure_bias: bool = Field(
-        default=True,
-        description="keep dt Ġ_b θ̇ in closure rows [J14, Eq. (33)]; without it loops that move and rub solve",
-    )
-    position_level: bool = Field(
-        default=False,
-        description="add gap/dt to normal rows and joint limits, so that gaps close, not speeds",
-    )
-    baumgarte: float = Field(
-        default=0.0, ge=0.0, le=1.0, description="share of the loops' position error removed in one step"
-    )
 
     def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
         """Return the step's problem (M, q, l, u) and what `recover` will need."""
-        biases = self.contact_bias, self.closure_bias
-        return self._build(
-            StepTerms(step, self.friction_directions, *biases, self.position_level, self.baumgarte)
-        )
+        return self._build(StepTerms(step, self.friction_directions))
 
     def recover(self, recovery: Recovery, solution: Solution) -> Outcome:
         """Return velocities and impulses that belong to the solution of the step's problem."""
@@ -157,11 +139,11 @@ def mixed_lcp(
 
 
 def closure_drift(terms: StepTerms, theta_dot: Array) -> float:
-    """Return how far the closures' rates are off after the step, the largest of |G_b θ̇+ - their rate|.
+    """Return how far the closures' rates are off what the step asks, the largest of |G_b θ̇+ - closure_rate|.
 
-    It grows with the errors of the solver, and with Baumgarte's correction while it works.
+    It grows with the errors of the solver, and where closures contradict each other.
     """
     if terms.n_b == 0:
         return 0.0
     rates = terms.closures.jacobian(terms.step.state) @ theta_dot
-    return float(np.abs(rates - terms.closure_rate()).max())
+    return float(np.abs(rates - terms.step.closure_rate).max())

@@ -6,8 +6,8 @@ from typing import final
 
 import numpy as np
 
+from mcpframe.contact.law_blocks import block_diagonal
 from mcpframe.formulations.base import Recovery, StepFormulation, mixed_lcp
-from mcpframe.formulations.law_blocks import block_diagonal
 from mcpframe.formulations.operational.recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.reference.divide_conquer import divide_and_conquer

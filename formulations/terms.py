@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from mcpframe.arrays import Array
+from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
-from mcpframe.formulations.law_blocks import LawBlocks
 from mcpframe.multibody.rows import Indices, Rows, moved_wrench
 from mcpframe.multibody.state import State
 
@@ -33,25 +33,14 @@ class StepTerms:
 
     Args:
         step: the step.
-        friction_directions, contact_bias, closure_bias, position_level, baumgarte: options of every
-            formulation.
+        friction_directions: how many a law gets that leaves it open.
 
     Attributes:
         step: the step, with so many friction directions where laws leave it open.
     """
 
-    def __init__(
-        self,
-        step: ContactStep,
-        friction_directions: int,
-        contact_bias: bool,
-        closure_bias: bool,
-        position_level: bool,
-        baumgarte: float,
-    ) -> None:
+    def __init__(self, step: ContactStep, friction_directions: int) -> None:
         self.step = step.with_friction_directions(friction_directions)
-        self.contact_bias, self.closure_bias = contact_bias, closure_bias
-        self.position_level, self.baumgarte = position_level, baumgarte
 
     @property
     def closures(self) -> Rows:
@@ -80,20 +69,20 @@ class StepTerms:
 
     @cached_property
     def c_b(self) -> Array:
-        """Constants of the closures [n_b], minus their rate and Baumgarte's share of their error per dt."""
-        correction = self.baumgarte * self.step.rate_of(self.closures.error)
-        constants: Array = -self.basis @ (self.basis.T @ (self.closure_rate() - correction))
+        """Constants of the closures [n_b]: minus what G_b v+ is to be, as far as a velocity can be that."""
+        constants: Array = -self.basis @ (self.basis.T @ self.step.closure_rate)
         return constants
 
-    @cached_property
+    @property
     def c_l(self) -> Array:
         """Constants of the limits [n_l]."""
-        return limit_constants(self.step, self.position_level)
+        return self.step.limit_shift
 
     @cached_property
     def c_u(self) -> Array:
         """Constants of the contacts [n_beta]."""
-        return contact_constants(self.step, self.laws, self.contact_bias, self.position_level)
+        constants: Array = self.laws.D.T @ self.step.contact_row_shift
+        return constants
 
     @property
     def n_b(self) -> int:
@@ -125,17 +114,6 @@ class StepTerms:
     def link_jacobian(self) -> sp.csr_array:
         """Return [G_b; G_l; D* G_u] on link velocities [n_b + n_l + n_beta, 6 n], sparse."""
         return self.rows(lambda rows: rows.link_matrix(self.step.state))
-
-    def closure_rate(self) -> Array:
-        """Return what G_b v+ is to be: U + dt (U̇ - Ġ_b θ̇), the last term as `closure_bias` says [n_b].
-
-        This is [J14, Eq. (33)] with U for G_b v-, which Eq. (29) says they are: rates that do not keep the
-        closures, or motion that is prescribed to a mechanism at rest, are put right in one step.
-        """
-        closures = self.closures
-        bias = closures.bias if self.closure_bias else 0.0
-        rate: Array = closures.rate + self.step.dt * (closures.rate_dot - bias)
-        return rate
 
     def least_closure_impulses(self, p_b: Array) -> Array:
         """Return the closures' impulses of least norm that do the same [n_b].
@@ -202,19 +180,3 @@ def closure_basis(step: ContactStep) -> Array:
     U, singular, _ = np.linalg.svd(step.bilateral.jacobian(step.state), full_matrices=False)
     basis: Array = U[:, singular > RANK_TOLERANCE * singular.max(initial=0.0)]
     return basis
-
-
-def limit_constants(step: ContactStep, position_level: bool) -> Array:
-    """Return c_l = gap/dt: limits are reached, not passed. A gap below zero counts at position level only."""
-    gap = step.limit_gap if position_level else np.maximum(step.limit_gap, 0.0)
-    return step.rate_of(gap)
-
-
-def contact_constants(step: ContactStep, laws: LawBlocks, contact_bias: bool, position_level: bool) -> Array:
-    """Return c_u: zero, plus dt D* Ġ_u θ̇ [J14, Eq. (45)], plus gap/dt on what pushes along the normal."""
-    constants = np.zeros(laws.n_beta)
-    if contact_bias:
-        constants += step.dt * (laws.D.T @ step.contact_rows.bias)
-    if position_level:
-        constants += laws.normal * np.repeat(step.rate_of(step.contacts.gaps), np.diff(laws.beta_start))
-    return constants

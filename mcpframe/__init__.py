@@ -55,6 +55,7 @@ from mcpframe.solving.solve import solve
 from mcpframe.spatial.transforms import Pose
 
 if TYPE_CHECKING:
+    from mcpframe.contact.certificate import StepCertificate, certify_step
     from mcpframe.contact.detection.materials import Material
     from mcpframe.scene.scene import Scene
     from mcpframe.scene.scene_file import load_scene
@@ -71,6 +72,8 @@ _LATER = {
     "Scene": "mcpframe.scene.scene",
     "Stepping": "mcpframe.scene.settings",
     "Trajectory": "mcpframe.simulation.recording.trajectory",
+    "StepCertificate": "mcpframe.contact.certificate",
+    "certify_step": "mcpframe.contact.certificate",
     "load_scene": "mcpframe.scene.scene_file",
     "load_study": "mcpframe.studies.study.study_file",
     "run_study": "mcpframe.studies.running.runner",
@@ -121,11 +124,13 @@ __all__ = [
     "Scene",
     "Solution",
     "Status",
+    "StepCertificate",
     "Stepping",
     "Trajectory",
     "available_contact_laws",
     "available_formulations",
     "available_solvers",
+    "certify_step",
     "closures",
     "contact_law",
     "formulation",

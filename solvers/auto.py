@@ -29,7 +29,7 @@ from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.lemke.method import Lemke
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
-from mcpframe.solving.stages import CompiledSolver
+from mcpframe.solving.stages import SolverStage
 
 Array = NDArray[np.float64]
 
@@ -79,9 +79,9 @@ class Auto(AbstractSolver):
         yield from ("path",) if large else ("ipm", "newton", "path")
         yield "qp"
 
-    def compiled(self) -> CompiledSolver | None:
-        """Return the kernels of `lemke`, the first method for steps; what fails there Python solves."""
-        return Lemke().compiled()
+    def stage(self) -> SolverStage | None:
+        """Return the kernel of `lemke`, the first method for steps; what fails there Python solves."""
+        return Lemke().stage()
 
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Let `lemke` take the whole batch where it is the first method; the search gets its failures."""

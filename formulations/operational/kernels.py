@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from numba import types
 
-from mcpframe.contact.contact import GAP, NORMAL, RECORD
-from mcpframe.contact.law import FORCE_N
+from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
 from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
@@ -42,9 +41,10 @@ from mcpframe.spatial.lanes import get, load, put, zero
 
 # Head of a step's integers, after that of its rows: counts, then where things begin.
 N_FORMS, N_GROUPS, N_Z = range(ROW_HEAD, ROW_HEAD + 3)
-FORM_AT, FORM_CONTACT, FORM_COMPONENT, GROUPS = range(ROW_HEAD + 3, ROW_HEAD + 7)
+FORM_AT, FORM_CONTACT, FORM_COMPONENT, FORM_SHIFT, GROUPS = range(ROW_HEAD + 3, ROW_HEAD + 8)
+"""FORM_SHIFT: the contact whose shift is added to the velocity of a form, -1 for none."""
 # Where things begin in its doubles.
-SIGNS, FORM_LAMBDA, FORM_VELOCITY, DIRECTIONS, SCRATCH, M_AT = range(ROW_HEAD + 7, ROW_HEAD + 13)
+SIGNS, FORM_LAMBDA, FORM_VELOCITY, DIRECTIONS, SCRATCH, M_AT = range(ROW_HEAD + 8, ROW_HEAD + 14)
 # M by rows from M_AT, q behind it. Behind FORM_VELOCITY: the impulses of the forms.
 FORM_HEAD = ROW_HEAD + 16
 
@@ -52,8 +52,8 @@ FORM_HEAD = ROW_HEAD + 16
 G_FORM, G_FORMS, G_UNKNOWN, G_UNKNOWNS, G_DIRECTIONS = range(5)
 GROUP_ROW = 5
 
-R_AXES, R_GAP = NORMAL.start, GAP
-"""In a contact's record: its axes n, t_1, t_2, and its gap."""
+R_AXES = NORMAL.start
+"""In a contact's record: its axes n, t_1, t_2."""
 
 
 @inline
@@ -170,8 +170,8 @@ def group_blocks(IR, XR):
 
 
 @callee
-def group_constants(IR, XR, records, gap_share):
-    """Write the rows of q of all groups: C* (velocity + gap_share gap)."""
+def group_constants(IR, XR, shift):
+    """Write the rows of q of all groups: C* (velocity + shift)."""
     velocity, q = IR[FORM_VELOCITY], IR[M_AT] + IR[N_Z] * IR[N_Z]
     for i in range(IR[N_GROUPS]):
         a = IR[GROUPS] + i * GROUP_ROW
@@ -181,8 +181,9 @@ def group_constants(IR, XR, records, gap_share):
             total = 0.0
             for f in range(get(IR, a + G_FORMS)):
                 value = get(XR, velocity + first + f)
-                if get(IR, IR[FORM_COMPONENT] + first + f) == FORCE_N:
-                    value += gap_share * get(records, get(IR, IR[FORM_CONTACT] + first + f) * RECORD + R_GAP)
+                shifted = get(IR, IR[FORM_SHIFT] + first + f)
+                if shifted >= 0:
+                    value += get(shift, shifted)
                 total += get(XR, C + f * count + c) * value
             put(XR, q + unknown + c, total)
 
@@ -193,22 +194,22 @@ def group_constants(IR, XR, records, gap_share):
     IndicesOut,
     VectorOut,
     Vector,
-    types.float64,
+    Vector,
     types.float64,
     types.float64,
     types.int64,
     nogil=False,
 )
-def operational_space(I, X, IR, XR, records, dt, bias, gap_share, done):
+def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
     """Write M and q of the step's forms; return 0, 1 + a dof without inertia, or NOT_FINITE.
 
     Args:
         I, X: the state, its forces in TAU.
         IR, XR: the step's forms, as `operational_plan` lays them out.
         records: the contacts [n_u * 20].
+        shift: speeds that are added to their normal velocities [n_u].
         dt: seconds.
         bias: dt where the contact rows get dt times their acceleration at constant rates, else 0.
-        gap_share: 1/dt where gaps count, else 0.
         done: how far the state has come: NOTHING or PLACED.
     """
     if done < PLACED:
@@ -218,7 +219,7 @@ def operational_space(I, X, IR, XR, records, dt, bias, gap_share, done):
     compliance_of_rows(I, X, IR, XR)
     form_compliance(IR, XR)
     group_blocks(IR, XR)
-    group_constants(IR, XR, records, gap_share)
+    group_constants(IR, XR, shift)
     return failed
 
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.contact.contact import ContactSet
-from mcpframe.contact.law import LawRows
+from mcpframe.contact.law import FORCE_N, LawRows
+from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
-from mcpframe.formulations.law_blocks import LawBlocks
 from mcpframe.formulations.operational import kernels as at
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.memory.row_packing import row_space
@@ -173,6 +173,7 @@ def _workspace(skeleton: Skeleton, halves: _Halves, groups: Indices, n_z: int) -
         at.FORM_AT: halves.form_at,
         at.FORM_CONTACT: halves.contact,
         at.FORM_COMPONENT: halves.component,
+        at.FORM_SHIFT: np.where(halves.component == FORCE_N, halves.contact, NO_CONTACT),
         at.GROUPS: groups.ravel(),
     }
     widest = groups.max(axis=0, initial=0)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import ClassVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpframe.contact.law import LawRows
 from mcpframe.formulations.base import Recovery, StepFormulation
@@ -18,7 +19,7 @@ from mcpframe.formulations.operational.recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.problem.problems import MixedLCP
-from mcpframe.solving.stages import CompiledFormulation
+from mcpframe.solving.stages import FormulationStages
 
 
 @final
@@ -41,11 +42,18 @@ class OperationalSpace(StepFormulation):
         plan = assembled(terms)
         return plan.problem(), OperationalRecovery(terms, plan.layout, plan, plan.filled)
 
-    def compiled(self, skeleton: Skeleton, laws: Sequence[LawRows]) -> CompiledFormulation | None:
+    def stages(
+        self,
+        skeleton: Skeleton,
+        loops: NDArray[np.int64],
+        laws: Sequence[LawRows],
+        half: Sequence[LawRows],
+        dt: float,
+    ) -> FormulationStages | None:
         """Return kernels by which compiled code writes steps as this formulation does; None for none."""
-        from mcpframe.formulations.operational.compiled import compiled_operational_space  # when asked for
+        from mcpframe.formulations.operational.stages import operational_stages  # compiled when asked for
 
-        return None if self.contact_bias else compiled_operational_space(skeleton, laws)
+        return operational_stages(skeleton, loops, laws, half, dt)
 
 
 def assembled(terms: StepTerms) -> OperationalPlan:
@@ -56,10 +64,9 @@ def assembled(terms: StepTerms) -> OperationalPlan:
     if equations.n:
         plan.set_equations(equations, state.reference_points())
     done = state.take_forces(step.hinge_force, step.wrenches)
-    bias = step.dt if terms.contact_bias else 0.0
-    gap_share = step.rate_of(1.0) if terms.position_level else 0.0
+    bias = step.dt if step.contact_bias else 0.0
     failed = operational_space(
-        state.I, state.X, plan.IR, plan.XR, step.contacts.flat_record, step.dt, bias, gap_share, done
+        state.I, state.X, plan.IR, plan.XR, step.contacts.flat_record, step.contact_shift, step.dt, bias, done
     )
     plan.filled += 1
     step.free_acceleration = state.accelerated(failed)

@@ -1,7 +1,13 @@
 """One contact step: a state, its contacts, dt and the applied forces, before any choice of coordinates.
 
-A formulation asks the step for rows (closures, joint limits, contacts) and for the law of every contact; each
-is made when it is first asked for and then kept.
+A formulation asks the step for rows (closures, joint limits, contacts), for the law of every contact, and for
+what the rows ask of the velocity after the step; each is made when it is first asked for and then kept. What
+the rows ask are speeds, which a formulation adds as they are, whatever they stand for. With v+ the velocity
+after the step,
+
+    closures:  G_b v+ = closure_rate,
+    limits:    G_l v+ + limit_shift >= 0,
+    contacts:  D* (G_u v+ + contact_row_shift) + N σ  ⟂  β.
 """
 
 from __future__ import annotations
@@ -10,7 +16,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +25,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.contact_rows import contact_rows
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
-from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law
+from mcpframe.contact.law import FORCE_N, ContactLaw, LawLike, LawRows, find_law
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, ChosenLimits, limit_rows, limits_in_reach
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.node import Node
@@ -30,7 +36,13 @@ if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
 
 
-Length = TypeVar("Length", float, Array)
+class Asks(TypedDict):
+    """What a step asks of its rows, by the names of the arguments of `ContactStep`."""
+
+    position_level: bool
+    contact_bias: bool
+    closure_bias: bool
+    baumgarte: float
 
 
 class ContactStep:
@@ -44,6 +56,7 @@ class ContactStep:
         tau: applied hinge forces [N].
         wrenches: applied wrenches by node or body name, or None.
         friction_directions: how many directions a law gets that leaves it open.
+        position_level, contact_bias, closure_bias, baumgarte: as given.
 
     Args:
         state: where the model is and how it moves.
@@ -54,6 +67,13 @@ class ContactStep:
         law: a contact law, its name or a table ``{"name": ..., option: value}``, for all contacts without one
             of their own.
         limits: joint limits that take part; those within reach unless given.
+        position_level: add gap/dt to the normal rows of contacts, and to limits that are overrun: then gaps
+            close and what has sunk in rises, where else approach stops.
+        contact_bias: add dt Ġ_u θ̇ to the rows of contacts [J14, Eq. (45)]; redundant ones may then have no
+            solution.
+        closure_bias: keep dt Ġ_b θ̇ in the rows of closures [J14, Eq. (33)]; without it loops that move and
+            rub have a solution.
+        baumgarte: share of the loops' position error that the step removes, between 0 and 1.
     """
 
     def __init__(
@@ -65,12 +85,21 @@ class ContactStep:
         wrenches: Mapping[Node | str, ArrayLike] | None = None,
         law: LawLike = "coulomb",
         limits: ChosenLimits | None = None,
+        *,
+        position_level: bool = False,
+        contact_bias: bool = False,
+        closure_bias: bool = True,
+        baumgarte: float = 0.0,
     ) -> None:
         self.state = state
         self.dt = _positive(dt)
         self.contacts = _packed(state, contacts)
         self.law: ContactLaw = find_law(law)
         self.friction_directions = FRICTION_DIRECTIONS
+        self.position_level = _flag("position_level", position_level)
+        self.contact_bias = _flag("contact_bias", contact_bias)
+        self.closure_bias = _flag("closure_bias", closure_bias)
+        self.baumgarte = _share("baumgarte", baumgarte)
         self._tau = None if tau is None else values("tau", tau, (state.model.n_dofs,))
         self.wrenches = None if wrenches is None else _checked(state, wrenches)
         self._siblings: dict[int, ContactStep] = {}
@@ -96,9 +125,15 @@ class ContactStep:
         """Number of contacts."""
         return len(self.contacts)
 
-    def rate_of(self, distance: Length) -> Length:
-        """Return the speed that covers distances within the step."""
-        return distance / self.dt
+    @property
+    def asks(self) -> Asks:
+        """What it was told to ask of its rows, as arguments for another step."""
+        return Asks(
+            position_level=self.position_level,
+            contact_bias=self.contact_bias,
+            closure_bias=self.closure_bias,
+            baumgarte=self.baumgarte,
+        )
 
     def limit_reach(self) -> Array:
         """Return how far from a limit each hinge may be for the step to reach it [N], see `limits`."""
@@ -152,6 +187,40 @@ class ContactStep:
         return limits_in_reach(self)
 
     @cached_property
+    def closure_rate(self) -> Array:
+        """What G_b v+ is to be: U + dt (U̇ - Ġ_b θ̇) - (baumgarte/dt) error [n_b]; see `closure_bias`.
+
+        This is [J14, Eq. (33)] with U for G_b v-, which Eq. (29) says they are: rates that do not keep the
+        closures, or motion that is prescribed to a mechanism at rest, are put right in one step.
+        """
+        rows = self.bilateral
+        rate_dot = rows.rate_dot - rows.bias if self.closure_bias else rows.rate_dot
+        rate: Array = rows.rate + self.dt * rate_dot
+        return rate - self.baumgarte / self.dt * rows.error if self.baumgarte else rate
+
+    @cached_property
+    def limit_shift(self) -> Array:
+        """Speed that the rows of limits add to G_l v+ [n_l], gap/dt: limits are reached, not passed.
+
+        One that is overrun is held where it is; at position level it is moved back.
+        """
+        gap = self.limit_gap if self.position_level else np.maximum(self.limit_gap, 0.0)
+        return gap / self.dt
+
+    @cached_property
+    def contact_shift(self) -> Array:
+        """Speed that the rows of contacts add along their normals [n_u], m/s: gap/dt at position level."""
+        return self.contacts.gaps / self.dt if self.position_level else np.zeros(self.n_u)
+
+    @cached_property
+    def contact_row_shift(self) -> Array:
+        """Speeds that are added to `contact_rows`: `contact_shift`, and dt Ġ_u θ̇ with `contact_bias`."""
+        used = [rows.used for rows in self.law_rows]
+        along_normal = np.concatenate([np.zeros(0, np.int64), *used]) == FORCE_N
+        shift: Array = along_normal * np.repeat(self.contact_shift, [components.size for components in used])
+        return shift + self.dt * self.contact_rows.bias if self.contact_bias else shift
+
+    @cached_property
     def law_rows(self) -> tuple[LawRows, ...]:
         """What every contact may do, in its own frame."""
         return self.contacts.law_rows(self.law, self.dt, self.friction_directions)
@@ -167,7 +236,7 @@ class ContactStep:
         return contact_rows(self.state, self.contacts, [rows.used for rows in self.law_rows])
 
 
-LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows"})
+LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift"})
 """What is not the same for another number of friction directions."""
 
 
@@ -185,6 +254,18 @@ def _positive(dt: Any) -> float:
     if not ((type(dt) is float or isinstance(dt, Real)) and 0.0 < float(dt) < math.inf):
         raise ModelError(f"dt = {dt!r}: must be a positive number of seconds")
     return float(dt)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise ModelError(f"{name} = {value!r}: must be True or False")
+    return bool(value)
+
+
+def _share(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not (isinstance(value, Real) and 0.0 <= float(value) <= 1.0):
+        raise ModelError(f"{name} = {value!r}: must be a number between 0 and 1")
+    return float(value)
 
 
 def _checked(state: State, wrenches: Mapping[Node | str, ArrayLike]) -> dict[Node | str, Array]:

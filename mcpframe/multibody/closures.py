@@ -53,14 +53,19 @@ class Closure(ABC):
         rows = self._rows_at_rest(state)
         if self.motion is None:
             return rows
-        rate, rate_dot = self._prescribed(state.time)
+        rate, rate_dot = self.prescribed(state.time)
         return replace(rows, rate=rate, rate_dot=rate_dot, error=np.zeros(rows.n))
 
     @abstractmethod
     def _rows_at_rest(self, state: State) -> Rows:
         """Return the rows with rate and rate_dot zero."""
 
-    def _prescribed(self, time: float) -> tuple[Array, Array]:
+    def velocity(self, state: State) -> Array:
+        """Return what the rows keep at their rate, G θ̇ [n_rows], where it can be had without the rows."""
+        return self.rows(state).velocity(state)
+
+    def prescribed(self, time: float) -> tuple[Array, Array]:
+        """Return U and dU/dt at a time, of a closure whose motion is prescribed [n_rows] each."""
         assert self.motion is not None
         name = f"{type(self).__name__}: motion at {time:g} s"
         try:
@@ -100,6 +105,12 @@ class _BetweenNodes(Closure):
         bias = directions @ seen.acceleration + turning
         rows = seen.rows(directions, bias)
         return replace(rows, error=self._error(seen))
+
+    def velocity(self, state: State) -> Array:
+        """Return the velocity of node A seen from B along the closure's directions."""
+        seen = RelativeMotion.of(state, self.node_a, self.node_b)
+        velocity: Array = self._directions(seen)[0] @ seen.velocity
+        return velocity
 
     @abstractmethod
     def _directions(self, seen: RelativeMotion) -> tuple[Array, float]:
@@ -254,6 +265,11 @@ class Gear(Closure):
         """Raise ModelError unless the model has all the hinges."""
         for name in self.ratios:
             model.dof_index(name)
+
+    def velocity(self, state: State) -> Array:
+        """Return the sum of the hinge rates times their ratios."""
+        dofs = [state.tree.dof_index[name] for name in self.ratios]
+        return np.array([np.array(list(self.ratios.values())) @ state.theta_dot[dofs]])
 
     def _rows_at_rest(self, state: State) -> Rows:
         dofs = [state.tree.dof_index[name] for name in self.ratios]

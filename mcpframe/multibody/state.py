@@ -7,6 +7,7 @@ sweep are made when first asked for and kept until `update`. World axes; a spati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeAlias, TypeVar
@@ -98,7 +99,7 @@ class State:
         """Take other coordinates, rates or time; what is not given stays. Returns the state itself."""
         new_theta = self._theta if theta is None else theta
         new_rates = self._theta_dot if theta_dot is None else theta_dot
-        new_time = self.time if time is None else float(values("time", time, ()))
+        new_time = self.time if time is None else _checked_time(time)
         try:
             taken = entries.take(self.I, self.X, new_theta, new_rates)
         except TypeError:  # not an array of doubles
@@ -405,6 +406,10 @@ class State:
         n, at = 6 * len(moving), IR[row_records.RESULT]
         which = None if len(moving) == len(nodes) else np.array(moving, dtype=np.int64)
         return IR, XR, which, XR[at : at + n * n].reshape(n, n)
+
+
+def _checked_time(time: float) -> float:
+    return time if type(time) is float and math.isfinite(time) else float(values("time", time, ()))
 
 
 def _vector(table: Array, at: int) -> Array:

@@ -75,6 +75,11 @@ class Moves:
         return self._under_way(begun - 1, time)
 
     @property
+    def places(self) -> list[Array]:
+        """Where it rests before, between and after its moves."""
+        return list(self._starts)
+
+    @property
     def is_constant(self) -> bool:
         """Whether there are no moves."""
         return not self.moves

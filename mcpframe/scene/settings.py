@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from mcpframe.contact.step import Asks
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.solving.plugin import AbstractFormulation, AbstractSolver
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS, Registry
@@ -30,6 +31,16 @@ class Settings(BaseModel):
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+
+POSITION_LEVEL = "add gap/dt to normal rows and to limits that are overrun, so that gaps close, not speeds"
+CONTACT_BIAS = "add dt Ġ_u θ̇ to contact rows [J14, Eq. (45)]; redundant contacts may then be unsolvable"
+CLOSURE_BIAS = "keep dt Ġ_b θ̇ in closure rows [J14, Eq. (33)]; without it loops that move and rub solve"
+BAUMGARTE = "share of the loops' position error removed in one step"
+"""What a step asks of its rows, for all who let it be chosen."""
+
+USUAL_BAUMGARTE = 0.2
+"""Share of a loop's error that a step removes: small enough not to ring, gone after some twenty steps."""
 
 
 class Stepping(Settings):
@@ -56,6 +67,17 @@ class Stepping(Settings):
         default="projection",
         description="loops are moved back, pulled back in the next step, or left to drift",
     )
+    position_level: bool = Field(
+        default=False, description=f"fixed steps: {POSITION_LEVEL}; event-driven steps always do"
+    )
+    contact_bias: bool = Field(default=False, description=CONTACT_BIAS)
+    closure_bias: bool | None = Field(
+        default=None, description=f"{CLOSURE_BIAS}; on unless drift control projects, if not given"
+    )
+    baumgarte: Share | None = Field(
+        default=None,
+        description=f"{BAUMGARTE}; {USUAL_BAUMGARTE} where drift control is baumgarte, else 0, if not given",
+    )
     on_failure: Literal["stop", "auto", "best"] = Field(
         default="stop",
         description="when a solve fails: stop, the problem saved; try `auto`; take the best point",
@@ -64,6 +86,9 @@ class Stepping(Settings):
     time_tolerance: Positive = Field(default=1e-9, description="how well the time of an impact is found, s")
     penetration_tolerance: NotNegative = Field(default=1e-6, description="overlap that counts as touching, m")
     rest_speed: NotNegative = Field(default=1e-6, description="normal speed below which a contact rests, m/s")
+    rise_speed: Positive = Field(
+        default=0.1, description="largest speed at which what overlaps is pushed apart, m/s or rad/s"
+    )
     max_impacts: int = Field(
         default=100, ge=1, description="impacts in one step before the sequence is cut short"
     )
@@ -73,6 +98,22 @@ class Stepping(Settings):
     solver: AbstractSolver = Field(
         default_factory=lambda: SOLVERS.create("lemke", {}), description="name, or table with a name"
     )
+
+    @property
+    def asks(self) -> Asks:
+        """What its fixed steps ask of their rows, as arguments of `ContactStep`.
+
+        Projection needs no help from the rows of closures: without their bias every step has a solution, also
+        where loops move and rub.
+        """
+        projects = self.drift_control == "projection"
+        usual = USUAL_BAUMGARTE if self.drift_control == "baumgarte" else 0.0
+        return Asks(
+            position_level=self.position_level,
+            contact_bias=self.contact_bias,
+            closure_bias=not projects if self.closure_bias is None else self.closure_bias,
+            baumgarte=usual if self.baumgarte is None else self.baumgarte,
+        )
 
     @field_validator("limit_restitution")
     @classmethod

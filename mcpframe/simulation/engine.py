@@ -1,53 +1,53 @@
-"""Engines: what moves a run, block by block, and tells of every block what is to be recorded.
+"""The engine: takes the steps of a run, many in one compiled call, and tells of them what is to be recorded.
 
-`simulate` drives an engine and knows nothing of what a step is. The engine of this file takes its steps one
-by one with a `Stepper`; others may take many at once. However a run is cut into blocks, its bits are the
+`simulate` drives it and knows nothing of what a step is. However a run is cut into blocks, its bits are the
 same: a block begins where the one before it ended, with a step that was recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import NotSolvedError
+from mcpframe.contact.contact import Contact
+from mcpframe.contact.detection.kernels.detect import detect_contacts
+from mcpframe.contact.detection.records import N_CONTACTS
+from mcpframe.contact.law import FORCE_N, LawRows, find_law, law_rows
+from mcpframe.exceptions import ModelError, NotSolvedError
+from mcpframe.jit import address, cycles, kernel
+from mcpframe.multibody.closures import closure_rows
+from mcpframe.multibody.kernels.entries import energies, free_dynamics, inverse_dynamics, place
+from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
+from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
+from mcpframe.multibody.memory.packing import aligned_copy
+from mcpframe.multibody.memory.records import THETA, THETA_DOT
+from mcpframe.multibody.projection import RANK_TOLERANCE
 from mcpframe.multibody.state import State
+from mcpframe.problem.residual import certify_dense
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.hosting import HostStages
+from mcpframe.simulation.overlaps import overlaps_of
+from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
-from mcpframe.simulation.step_rows import StepRows
-from mcpframe.simulation.stepping import Observer, Stepper
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.advance import advance
+from mcpframe.simulation.step.drive_packing import has_kernel, pack_drives
+from mcpframe.simulation.step.recorded import RecordedRows
+from mcpframe.simulation.step.sizes import ShapeSizes
+from mcpframe.simulation.step.workspace import Workspace
 
+Indices = NDArray[np.int64]
 
-class Engine(Protocol):
-    """What takes the steps of one run; step k ends at ``scene.time + k * scene.stepping.dt``."""
-
-    def advance(self, state: State, first: int, count: int) -> StepBlock:
-        """Take steps first + 1 to first + count of the scene.
-
-        Args:
-            state: after step `first`; on return, after the last step taken.
-            first: steps taken before, in this process or by the run that is resumed.
-            count: how many to take.
-
-        Returns:
-            the steps to record: every `scene.output.every`-th, those with impacts, and the last of the block.
-            Each has the impulses that its contacts took in the steps left out before it. The arrays are the
-            caller's: the engine keeps none of them.
-
-        Raises:
-            StoppedError: a solve failed and the scene says to stop. The state and the engine are as after the
-                step before; the error brings the block up to there.
-        """
-        ...
-
-    def checkpoint(self) -> dict[str, Array]:
-        """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""
-        ...
-
-    def restore(self, checkpoint: Mapping[str, Array]) -> None:
-        """Go on as the engine that made the checkpoint would."""
-        ...
+FIRST_CAPACITY = 16
+"""Contacts and limits that there is room for at first."""
+MOST_CONTACTS = 1500
+"""Contacts whose dense problem, some gigabyte, can be held."""
 
 
 class StoppedError(NotSolvedError):
@@ -67,54 +67,232 @@ class StoppedError(NotSolvedError):
         return type(self), (NotSolvedError(self.solution, self.problem), self.step, self.block)
 
 
-def engine_of(scene: Scene, observe: Observer | None = None) -> Engine:
-    """Return what moves a scene.
+class Engine:
+    """Takes the steps of one run; step k ends at ``scene.time + k * scene.stepping.dt``.
 
     Args:
-        scene: the scene.
+        scene: what moves, and how it is to be stepped.
         observe: is called with every problem that was solved for good.
-    """
-    if observe is None:
-        from mcpframe.simulation.step.loop import compiled_engine  # its kernels take a while to load
 
-        engine = compiled_engine(scene)
-        if engine is not None:
-            return engine
-    return StepperEngine(Stepper(scene, observe))
-
-
-class StepperEngine:
-    """Takes steps one by one.
-
-    Args:
-        stepper: of the scene.
+    Attributes:
+        overlaps: of bodies where the run begins; those within one mechanism are left alone.
     """
 
-    def __init__(self, stepper: Stepper) -> None:
-        self.stepper, self.scene = stepper, stepper.scene
+    def __init__(self, scene: Scene, observe: Observer | None = None) -> None:
+        self.scene, self.overlaps = scene, overlaps_of(scene, scene.detector())
+        belongs = tuple((overlap.a, overlap.b) for overlap in self.overlaps if overlap.belongs)
+        self.detector = replace(scene, ignore=(*scene.ignore, *belongs)).detector()
+        model, way = scene.model, scene.stepping
+        self._IE, self._XE = pack_loops(model)
+        self._IQ, self._XQ = loop_space(model.tree.skeleton.n_bodies, self._IE)
+        self._native_forces = has_kernel(scene.controller)
+        self._IF, self._XF, self._constant = pack_drives(model, scene.controller)
+        laws, half, quarter = (_laws(scene, self.detector.materials, way.dt / n) for n in (1, 2, 4))
+        self._limit_law = len(laws) - 2
+        self._formulation, self._solver = None, None
+        if _are_affine(laws, half, quarter) and not way.contact_bias:
+            self._formulation = way.formulation.stages(model.tree.skeleton, self._IE, laws, half, way.dt)
+        if self._formulation is not None:
+            self._solver = way.solver.stage()
+        self._host = HostStages(scene, self.detector, (self._IE, self._XE), observe)
+        start = scene.initial_state()
+        self._X, self._Y, self._B = (aligned_copy(start.X) for _ in range(3))
+        self._host.know(self._X, self._Y)
+        self._rows = RecordedRows(model, way.max_impacts)
+        self._sizes = ShapeSizes(self.detector)
+        self._flags = self._settings(observe, _has_repeated_rows(start))
+        self._A = self._addresses()
+        self._work = self._workspace(FIRST_CAPACITY)
+
+    def _settings(self, observe: Observer | None, repeats: bool) -> dict[int, bool]:
+        """Return which stages are Python's, and what steps ask."""
+        way, asks = self.scene.stepping, self.scene.stepping.asks
+        return {
+            at.HOST_FORCES: not self._native_forces,
+            at.HOST_DETECTION: not self.detector.compiled,
+            at.HOST_PUSH: self._formulation is None,
+            at.HOST_SOLVE: self._solver is None,
+            at.OBSERVED: observe is not None,
+            at.POSITION_LEVEL: asks["position_level"],
+            at.CLOSURE_BIAS: asks["closure_bias"],
+            at.PROJECTS: bool(self.scene.model.closures) and way.drift_control == "projection",
+            at.REPEATED: repeats and self._formulation is not None,
+        }
+
+    def _addresses(self) -> Indices:
+        """Return where the kernels of all stages are."""
+        A = np.zeros(at.N_ADDRESSES, dtype=np.int64)
+        A[[at.DETECT, at.PLACE]] = address(detect_contacts), address(place)
+        A[[at.ACCELERATE, at.ENERGIES]] = address(free_dynamics), address(energies)
+        A[at.CERTIFY] = address(certify_dense)
+        A[[at.INVERSE, at.HOST]] = address(inverse_dynamics), self._host.door.address
+        if self._formulation is not None:
+            stages = self._formulation
+            A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
+            A[at.RECOVER] = stages.recover
+        if self._solver is not None:
+            A[at.SOLVE] = self._solver.solve
+        return A
+
+    def _workspace(self, capacity: int) -> Workspace:
+        """Return arrays for so many contacts and limits."""
+        scene, tree = self.scene, self.scene.model.tree
+        link = np.array([shape.link for shape in self.detector.shapes], dtype=np.int64)
+        n_rows = int(self._IE[N_LOOP_ROWS])
+        work = Workspace(tree, self._formulation, self._solver, capacity, link.size, n_rows)
+        work.take_settings(scene)
+        work.take_hinges(tree)
+        work.take_limits(tree, scene.limit_restitution, self._limit_law)
+        work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])
+        work.doubles(at.CONSTANT)[:] = self._constant
+        work.XS[at.BAUMGARTE] = scene.stepping.asks["baumgarte"]
+        for flag, value in self._flags.items():
+            work.IS[flag] = value
+        self._host.work = work
+        return work
+
+    def _make_room(self, capacity: int) -> None:
+        """Take larger arrays."""
+        memory = self._work.memory()
+        self._work = self._workspace(capacity)
+        self._work.remember(memory)
 
     def advance(self, state: State, first: int, count: int) -> StepBlock:
-        """Take steps first + 1 to first + count; see `Engine`."""
-        rows, last = StepRows(), first + count
-        for k in range(first + 1, last + 1):
-            before = state.theta, state.theta_dot, state.time, self.stepper.checkpoint()
-            try:
-                step = self.stepper.step(state)
-            except NotSolvedError as error:
-                state.update(*before[:3])
-                self.stepper.restore(before[3])
-                raise StoppedError(error, k, rows.block(state)) from None
-            state.update(time=self.scene.time + k * self.scene.stepping.dt)  # no sum of rounding errors
-            if k % self.scene.output.every == 0 or step.impacts or k == last:
-                rows.record(state, step)
-            else:
-                rows.leave_out(step)
-        return rows.block(state)
+        """Take steps first + 1 to first + count of the scene.
+
+        Args:
+            state: after step `first`; on return, after the last step taken.
+            first: steps taken before, in this process or by the run that is resumed.
+            count: how many to take.
+
+        Returns:
+            the steps to record: every `scene.output.every`-th, those with impacts, and the last of the block.
+            Each has the impulses that its contacts took in the steps left out before it. The arrays are the
+            caller's: the engine keeps none of them.
+
+        Raises:
+            StoppedError: a solve failed and the scene says to stop. The state and the engine are as after the
+                step before; the error brings the block up to there.
+        """
+        blocks: list[StepBlock] = []
+        taken = 0
+        while taken < count:
+            code, n = self._run(state, first + taken, count - taken, blocks)
+            taken += n
+            if code == at.NO_ROOM:
+                self._make_more_room()
+            elif code == at.FULL:
+                self._make_room(2 * self._work.capacity)
+            elif code == at.NO_MOTION:
+                raise ModelError(self._unmoved(state, first + taken))
+            elif code != at.DONE:
+                self._stop(first + taken + 1, blocks)
+        return blocks[0] if len(blocks) == 1 else StepBlock.concatenate(blocks)
+
+    def _run(self, state: State, first: int, count: int, blocks: list[StepBlock]) -> tuple[int, int]:
+        """Take steps as far as it goes."""
+        work, rows, scene, detector = self._work, self._rows, self.scene, self.detector
+        I, n_theta, n_dofs = state.I, state.theta.size, state.theta_dot.size
+        self._X[I[THETA] : I[THETA] + n_theta] = state.theta
+        self._X[I[THETA_DOT] : I[THETA_DOT] + n_dofs] = state.theta_dot
+        rows.clear(work.IS, detector.ID)
+        clock, cycle = perf_counter(), now()
+        code, taken = advance(
+            self._A, I, self._X, self._Y, self._B, detector.ID, detector.XD, self._IE, self._XE, self._IQ,
+            self._XQ, self._IF, self._XF, work.IR, work.XR, work.IP, work.W, work.IW, work.codes, work.IS,
+            work.XS, rows.steps, rows.contacts, rows.impacts, scene.time, first, count,
+        )  # fmt: skip
+        seconds = (perf_counter() - clock) / max(now() - cycle, 1)
+        state.update(
+            self._X[I[THETA] : I[THETA] + n_theta].copy(),
+            self._X[I[THETA_DOT] : I[THETA_DOT] + n_dofs].copy(),
+            scene.time + (first + taken) * scene.stepping.dt,
+        )
+        if work.IS[at.N_OUT]:
+            blocks.append(rows.block(work.IS, scene.model.tree.skeleton, seconds))
+        return int(code), int(taken)
+
+    def _make_more_room(self) -> None:
+        """Make room for what was found."""
+        found = int(self.detector.ID[N_CONTACTS]) + int(self._work.IS[at.N_LIMITS])
+        if found > MOST_CONTACTS:
+            raise ModelError(
+                f"{found} contacts at once are more than {MOST_CONTACTS}: if they are not meant to be, the "
+                "motion has become unstable, and a smaller dt helps"
+            )
+        if found > self._work.capacity:
+            self._make_room(min(2 * found, MOST_CONTACTS))
+        self.detector.make_room()
+
+    def _stop(self, step: int, blocks: Sequence[StepBlock]) -> None:
+        """Raise what a stage in Python has raised; a problem that was not solved with the steps before it."""
+        try:
+            self._host.door.reraise()
+        except NotSolvedError as error:
+            done = [StepBlock.without_rows(self.scene.model), *blocks]
+            raise StoppedError(error, step, StepBlock.concatenate(done)) from None
+        raise AssertionError("a stage has failed without a word")
+
+    def _unmoved(self, state: State, step: int) -> str:
+        """Return why there is no acceleration, or numbers that are none."""
+        try:
+            state.free_acceleration(self.scene.controller.force(state, state.time) + state.passive_force())
+        except ModelError as error:
+            return f"step {step + 1}, at t = {state.time:g} s: {error}"
+        where = f"step {step + 1}, at t = {state.time:g} s"
+        return f"{where}: rates are beyond all numbers after it; a smaller dt helps"
 
     def checkpoint(self) -> dict[str, Array]:
-        """Return what the stepper remembers."""
-        return self.stepper.checkpoint()
+        """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""
+        last = {f"last_{name}": array for name, array in self._host.last.checkpoint().items()}
+        return {**self._work.memory(), **last}
 
     def restore(self, checkpoint: Mapping[str, Array]) -> None:
-        """Let the stepper remember it."""
-        self.stepper.restore(checkpoint)
+        """Go on as the engine that made the checkpoint would."""
+        memory = {name: np.asarray(array) for name, array in checkpoint.items()}
+        most = max(memory[name].size for name in ("closed_keys", "known_keys", "taken_keys"))
+        if most > self._work.capacity:
+            self._make_room(2 * most)
+        self._work.remember(memory)
+        self._host.recall(memory)
+
+
+@kernel()
+def now() -> Any:
+    """Return the processor's counter of cycles."""
+    return cycles()
+
+
+def _laws(scene: Scene, materials: Sequence[Any], dt: float) -> list[LawRows]:
+    """Return the rows of every material's contacts, and of joint limits that turn and that slide."""
+    n_f = getattr(scene.stepping.formulation, "friction_directions", 4)
+    rows = []
+    for material in materials:
+        contact = Contact("world", "world", np.zeros(3), (0.0, 0.0, 1.0), material.mu, material.restitution)
+        rows.append(law_rows(material.law or find_law("coulomb"), contact, dt, n_f))
+    return [*rows, *(LawRows(np.eye(6)[:, [component]]) for component in (0, FORCE_N))]
+
+
+def _are_affine(whole: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequence[LawRows]) -> bool:
+    """Return whether laws change with dt in a straight line, and their directions not at all."""
+    parts = "N", "P", "R", "r", "beta_lower", "beta_upper", "sigma_lower", "sigma_upper"
+    for a, b, c in zip(whole, half, quarter, strict=True):
+        if not (np.array_equal(a.Wd, b.Wd) and np.array_equal(a.Wd, c.Wd)):
+            return False
+        for part in parts:
+            x, y, z = (getattr(law, part) for law in (a, b, c))
+            finite = np.isfinite(x)
+            if not (np.array_equal(finite, np.isfinite(y)) and np.array_equal(x[~finite], y[~finite])):
+                return False
+            if not np.allclose(x[finite] - y[finite], 2.0 * (y[finite] - z[finite]), rtol=1e-9, atol=1e-15):
+                return False
+    return True
+
+
+def _has_repeated_rows(state: State) -> bool:
+    """Return whether the model's closures have rows that repeat others where it starts."""
+    if not state.model.closures:
+        return False
+    rows = closure_rows(state)
+    singular = np.linalg.svd(rows.jacobian(state), compute_uv=False)
+    return bool((singular > RANK_TOLERANCE * singular.max(initial=0.0)).sum() < rows.n)

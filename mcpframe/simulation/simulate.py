@@ -13,8 +13,10 @@ import numpy as np
 
 from mcpframe.exceptions import NotSolvedError, OptionError
 from mcpframe.io.npz import save_problem
+from mcpframe.multibody.state import State
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.engine import StoppedError, engine_of
+from mcpframe.simulation.engine import Engine, StoppedError
+from mcpframe.simulation.overlaps import warn_of_overlaps
 from mcpframe.simulation.progress import Show, progress_bar
 from mcpframe.simulation.recording.energy_audit import warn_of_gains
 from mcpframe.simulation.recording.harvest import PROBLEMS, Harvest
@@ -32,7 +34,6 @@ from mcpframe.simulation.recording.resume import (
 from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.recording.trajectory import FILE_NAME, Trajectory
 from mcpframe.simulation.recording.trajectory_file import Checkpoint
-from mcpframe.simulation.step_rows import start_of
 
 PathLike = str | os.PathLike[str]
 
@@ -122,10 +123,11 @@ class _Run:
 
     def __init__(self, scene: Scene, recorder: Recorder, harvest: Harvest) -> None:
         self.scene, self.recorder, self.harvest = scene, recorder, harvest
-        self.engine = engine_of(scene, None if harvest.path is None else harvest)
+        self.engine = Engine(scene, None if harvest.path is None else harvest)
         self.state, self.done = scene.initial_state(), 0
         if recorder.checkpoint is None or recorder.last is None:
             harvest.begin()
+            warn_of_overlaps(scene, self.engine.overlaps, stacklevel=3)
             recorder.take(start_of(self.state), self._checkpoint())
             recorder.flush()
         else:
@@ -163,6 +165,17 @@ class _Run:
 
     def _checkpoint(self) -> Checkpoint:
         return checkpoint_of(self.done, self.harvest.count, self.engine.checkpoint())
+
+
+def start_of(state: State) -> StepBlock:
+    """Return the start of a run: the row before its first step."""
+    return StepBlock(
+        time=np.array([state.time]),
+        theta=np.array([state.theta]),
+        theta_dot=np.array([state.theta_dot]),
+        kinetic_energy=np.array([state.kinetic_energy()]),
+        potential_energy=np.array([state.potential_energy()]),
+    )
 
 
 def _up_to_recorded(done: int, count: int, every: int) -> int:

@@ -20,11 +20,12 @@ from pydantic.fields import FieldInfo
 
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows
+from mcpframe.contact.step import Asks
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.solution import Claim, Solution
-from mcpframe.solving.stages import CompiledFormulation, CompiledSolver
+from mcpframe.solving.stages import FormulationStages, SolverStage
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,7 @@ class AbstractPlugin(BaseModel, ABC):
         aliases: other names by which they may ask.
         requires: modules that must be importable, beyond mcpframe's own dependencies.
         extra: the extra of mcpframe that installs them (empty where there is none).
+        elsewhere: what a user may take for an option, and where it is said instead.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
@@ -45,6 +47,7 @@ class AbstractPlugin(BaseModel, ABC):
     aliases: ClassVar[tuple[str, ...]] = ()
     requires: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[str] = ""
+    elsewhere: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def why_unavailable(cls) -> str:
@@ -102,13 +105,22 @@ class AbstractSolver(AbstractPlugin):
     def _solve(self, problem: Any, request: Request) -> Claim:
         """Look for a solution and say what was found."""
 
-    def compiled(self) -> CompiledSolver | None:
-        """Return kernels by which compiled code solves mixed LCPs as this solver does; None for none."""
+    def stage(self) -> SolverStage | None:
+        """Return a kernel by which compiled code solves mixed LCPs as this solver does; None for none."""
         return None
 
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Solve independent problems in one thread; override where a kernel can take many at once."""
         return [self._solve(problem, request) for problem, request in zip(problems, requests, strict=True)]
+
+
+def _of_the_step(name: str) -> str:
+    """Return where something is said that belongs to a step, not to the way it is written."""
+    flag = name.replace("_", "-")
+    return (
+        f"it belongs to the step; say it to ContactStep, under [stepping] of a scene, beside dt in the "
+        f"[[problems]] of a study, or by --{flag} of mcpframe formulate"
+    )
 
 
 class AbstractFormulation(AbstractPlugin):
@@ -117,20 +129,36 @@ class AbstractFormulation(AbstractPlugin):
     Nothing is remembered on self between the two calls: what `recover` needs travels in the recovery.
     """
 
+    elsewhere: ClassVar[Mapping[str, str]] = {name: _of_the_step(name) for name in Asks.__annotations__}
+
     @abstractmethod
     def build(self, step: Any) -> tuple[MixedLCP, Any]:
-        """Return the step's problem (M, q, l, u) and what `recover` will need."""
+        """Return the step's problem (M, q, l, u) and what `recover` will need.
+
+        What the rows are to ask of the velocity after the step is the step's to say: its `closure_rate`,
+        `limit_shift` and `contact_row_shift` are added to them as they are.
+        """
 
     @abstractmethod
     def recover(self, recovery: Any, solution: Solution) -> Any:
         """Return velocities and impulses that belong to the solution of the step's problem."""
 
-    def compiled(self, skeleton: Skeleton, laws: Sequence[LawRows]) -> CompiledFormulation | None:
+    def stages(
+        self,
+        skeleton: Skeleton,
+        loops: NDArray[np.int64],
+        laws: Sequence[LawRows],
+        half: Sequence[LawRows],
+        dt: float,
+    ) -> FormulationStages | None:
         """Return kernels by which compiled code writes steps as this formulation does; None for none.
 
         Args:
             skeleton: of the tree of links.
-            laws: what contacts of each material may do.
+            loops: its closures, as `multibody.memory.loop_records` has them.
+            laws: what contacts of each material, and joint limits, may do in a step of dt.
+            half: the same in a step of half that: rows may grow with dt, but not otherwise change.
+            dt: s.
         """
         return None
 
@@ -227,6 +255,8 @@ def _is_installed(module: str) -> bool:
 def _explain(cls: type[AbstractPlugin], error: ValidationError) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden" and key in cls.elsewhere:
+        return f"{cls.name}: {key!r} is no option of it: {cls.elsewhere[key]}"
     if first["type"] == "extra_forbidden":
         known = ", ".join(cls.model_fields) or "none"
         return f"{cls.name}: unknown option {key!r};{nearest(key, cls.model_fields)} (options: {known})"

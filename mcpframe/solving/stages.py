@@ -6,8 +6,12 @@ kernels; see `mcpframe.simulation.step`. Whoever has none is called from Python,
 A formulation keeps its integers in `IR` and its doubles in `XR`, laid out as it likes, with room for so many
 contacts; the problem that it writes it describes in `IP`:
 
-    IP[N_ROWS], and where in XR its M (by rows), q, lower and upper begin; then for each contact where in z
-    its β and σ begin and how many there are, and which β is the normal impulse.
+    IP[N_ROWS], and where in XR its M (by rows), q, lower and upper begin; the rows of the closures come
+    first; then for everything that touches where in z its β and σ begin and how many there are, and which β
+    is the normal impulse.
+
+What touches are contacts and, before them, joint limits: contacts whose law has one component, about or along
+the normal.
 """
 
 from __future__ import annotations
@@ -33,18 +37,32 @@ CONTACT_ROWS = 5
 SEPARATING, ROLLING, SLIDING = range(3)
 """Modes of contacts, in the order of `mcpframe.contact.outcome.Mode`."""
 
-call_plan = calls_of(types.int64(Indices, IndicesOut, VectorOut, IndicesOut, Indices, types.int64), "plan")
-"""plan(I, IR, XR, IP, contacts, n_u): lay the problem out for contacts (body A, body B, key, material)
-[n_u, 4] of a tree I; return 0, or 1 where there is no room for them."""
+call_plan = calls_of(
+    types.int64(Indices, IndicesOut, IndicesOut, VectorOut, IndicesOut, Indices, types.int64), "plan"
+)
+"""plan(I, IE, IR, XR, IP, touching, n): lay the problem out for the closures IE of a tree I (see
+`multibody.memory.loop_records`) and what touches (body A, body B, key, law) [n, 4]; return 0."""
 call_assemble = calls_of(
-    types.int64(Indices, VectorOut, IndicesOut, VectorOut, Vector, types.float64, types.float64, types.int64),
+    types.int64(
+        Indices,
+        VectorOut,
+        IndicesOut,
+        VectorOut,
+        IndicesOut,
+        VectorOut,
+        Vector,
+        Vector,
+        types.float64,
+        types.int64,
+    ),
     "assemble",
 )
-"""assemble(I, X, IR, XR, records, dt, gap_share, done): write M and q of a step of dt from the state X, and
-the free acceleration into X; normal rows get gap_share times the gaps of the contacts' records; `done` is 1
-where the kinematics are. Return 0, or what `mcpframe.multibody.kernels.entries.free_dynamics` does."""
-call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector, types.float64), "constants")
-"""constants(IR, XR, records, gap_share): write q again, for other gaps."""
+"""assemble(I, X, IE, XE, IR, XR, records, shift, dt, done): write M and q of a step of dt from the state X
+and the wrenches and targets of the closures XE, and the free acceleration into X; normal velocities get the
+shifts [n] on top; `done` is 1 where the kinematics are. Return 0, or what
+`multibody.kernels.entries.free_dynamics` does."""
+call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector), "constants")
+"""constants(IR, XR, shift): write q again, for other shifts."""
 call_recover = calls_of(
     types.void(
         Indices,
@@ -52,7 +70,7 @@ call_recover = calls_of(
         IndicesOut,
         VectorOut,
         Vector,
-        types.float64,
+        Vector,
         Vector,
         VectorOut,
         VectorOut,
@@ -60,8 +78,8 @@ call_recover = calls_of(
     ),
     "recover",
 )
-"""recover(I, X, IR, XR, records, gap_share, z, response, impulses, modes): write Mass^-1 J* of the impulses z
-[N], the impulse on A of every contact in world axes [n_u, 4], and its mode."""
+"""recover(I, X, IR, XR, records, shift, z, response, impulses, modes): write Mass^-1 J* of the impulses z
+[N]; of what touches the impulse on A in world axes and, fourth, along the normal [n, 4], and the mode."""
 call_solve = calls_of(
     types.int64(
         Matrix,
@@ -82,12 +100,12 @@ basis to start from (where warm), and that of z on return; W, IW are workspaces.
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledFormulation:
+class FormulationStages:
     """A formulation that compiled code can call, for one tree of links and given laws.
 
     Attributes:
         plan, assemble, constants, recover: addresses of kernels, as above.
-        rows_per_contact: most rows of z that a contact has.
+        rows_each: most rows of z that a contact has.
         room: returns IR, XR for up to so many contacts.
     """
 
@@ -95,12 +113,12 @@ class CompiledFormulation:
     assemble: int
     constants: int
     recover: int
-    rows_per_contact: int
+    rows_each: int
     room: Callable[[int], tuple[Integers, Array]]
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledSolver:
+class SolverStage:
     """A solver that compiled code can call.
 
     Attributes:

@@ -45,7 +45,7 @@ from mcpframe.solvers.shared.polish import active_set_polish
 from mcpframe.solvers.shared.workspace import thread_workspace
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
-from mcpframe.solving.stages import CompiledSolver
+from mcpframe.solving.stages import SolverStage
 
 Array = NDArray[np.float64]
 
@@ -173,11 +173,11 @@ class Lemke(AbstractSolver):
         paths = self.attempts if self.max_pivots else 2**self.attempts
         return paths * first * (PIVOT_SECONDS + ENTRY_SECONDS * n * n)
 
-    def compiled(self) -> CompiledSolver:
-        """Return kernels by which compiled code solves mixed LCPs as this solver does."""
-        from mcpframe.solvers.lemke.compiled import compiled_lemke  # compiled when asked for
+    def stage(self) -> SolverStage:
+        """Return a kernel by which compiled code solves mixed LCPs as this solver does."""
+        from mcpframe.solvers.lemke.stage import lemke_stage  # compiled when asked for
 
-        return compiled_lemke(self.max_pivots, self.attempts)
+        return lemke_stage(self.max_pivots, self.attempts)
 
     def _solve_batch(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
         """Solve runs of small problems of one size in one call, without the interpreter lock in between."""

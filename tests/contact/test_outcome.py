@@ -9,9 +9,9 @@ MOMENTUM_TOLERANCE = 1e-8  # of the momentum of a robot of some ten kilograms
 DT, MASS, MU, G = 0.01, 1.0, 0.5, 9.81
 
 
-def outcome_of(state, contacts, formulation="mc", law="coulomb", tau=None, **options):
-    step = mf.ContactStep(state, contacts, DT, tau=tau, law=law)
-    chosen = mf.formulation(formulation, **options)
+def outcome_of(state, contacts, formulation="mc", **asks):
+    step = mf.ContactStep(state, contacts, DT, **asks)
+    chosen = mf.formulation(formulation)
     problem, recovery = chosen.build(step)
     return chosen.recover(recovery, mf.solve(problem, "lemke", throw=True))
 

@@ -157,6 +157,13 @@ def test_the_same_step_with_other_directions_shares_what_does_not_depend_on_them
         ({"wrenches": {"hnad": [0] * 6}}, "no link or frame 'hnad'; did you mean 'hand'"),
         ({"wrenches": {"hand": [0] * 3}}, r"wrench on 'hand': shape \(3,\), expected \(6,\)"),
         ({"law": "rubber"}, "unknown contact law 'rubber'"),
+        ({"position_level": 1}, "position_level = 1: must be True or False"),
+        ({"contact_bias": "no"}, "contact_bias = 'no': must be True or False"),
+        ({"closure_bias": None}, "closure_bias = None: must be True or False"),
+        ({"baumgarte": 1.5}, "baumgarte = 1.5: must be a number between 0 and 1"),
+        ({"baumgarte": -0.1}, "baumgarte = -0.1"),
+        ({"baumgarte": np.nan}, "baumgarte = nan"),
+        ({"baumgarte": True}, "baumgarte = True"),
         ({"contacts": [mf.Contact("foot", "hand", (0, 0, 0), (0, 0, 1))]}, "no link or frame 'foot'"),
     ],
 )
@@ -164,6 +171,56 @@ def test_a_bad_argument_is_refused_by_name_and_value(state, change, message):
     arguments = {"contacts": [], "dt": DT} | change
     with pytest.raises(mf.McpframeError, match=message):
         mf.ContactStep(state, **arguments)
+
+
+def test_a_step_adds_nothing_to_its_rows_unless_it_is_told_to(state, contacts):
+    step = mf.ContactStep(state, contacts, DT)
+    asks = {"position_level": False, "contact_bias": False, "closure_bias": True, "baumgarte": 0.0}
+    assert step.asks == asks
+    assert not step.contact_shift.any()
+    assert not step.contact_row_shift.any()
+    assert step.contact_shift.shape == (step.n_u,)
+    assert step.contact_row_shift.shape == (step.contact_rows.n,)
+
+
+def test_gaps_become_speeds_along_the_normals_at_position_level(state, contacts):
+    gaps = np.linspace(-1e-3, 1e-3, len(contacts))
+    packed = mf.ContactSet(state.model, contacts).with_gaps(gaps)
+    step = mf.ContactStep(state, packed, DT, position_level=True)
+    np.testing.assert_allclose(step.contact_shift, gaps / DT)
+    ends = np.cumsum([0, *(rows.used.size for rows in step.law_rows)])
+    for i, rows in enumerate(step.law_rows):
+        expected = np.where(rows.used == FORCE_N, gaps[i] / DT, 0.0)
+        np.testing.assert_allclose(step.contact_row_shift[ends[i] : ends[i + 1]], expected)
+    both = mf.ContactStep(state, packed, DT, position_level=True, contact_bias=True)
+    bias = both.contact_row_shift - step.contact_row_shift
+    np.testing.assert_allclose(bias, DT * step.contact_rows.bias, atol=ROUNDING)
+
+
+def test_what_a_step_asks_stays_with_other_friction_directions(state, contacts):
+    step = mf.ContactStep(state, contacts, DT, position_level=True, baumgarte=0.3)
+    assert step.with_friction_directions(8).asks == step.asks
+
+
+def test_closures_are_asked_for_their_rate_at_the_end_of_the_step_and_a_share_of_their_error():
+    model = mf.systems.four_bar()
+    state = model.state([1e-3, 0.0, 0.0], [1.0, 0.0, 0.0])
+    asks = {"all": {"baumgarte": 0.4}, "bias": {}, "none": {"closure_bias": False}}
+    steps = {name: mf.ContactStep(state, [], DT, **ask) for name, ask in asks.items()}
+    rows = steps["none"].bilateral
+    np.testing.assert_allclose(steps["none"].closure_rate, 0.0, atol=ROUNDING)
+    np.testing.assert_allclose(steps["bias"].closure_rate, -DT * rows.bias, atol=ROUNDING)
+    expected = -DT * rows.bias - 0.4 / DT * rows.error
+    np.testing.assert_allclose(steps["all"].closure_rate, expected, atol=ROUNDING)
+    assert np.abs(rows.bias).max() > 0.1
+    assert np.abs(rows.error).max() > 1e-4
+
+
+@pytest.mark.parametrize(("theta", "held", "back"), [(1.9995, 0.05, 0.05), (2.1, 0.0, -10.0)])
+def test_a_limit_may_be_reached_and_is_moved_back_at_position_level_alone(theta, held, back):
+    state = limited("pin", -1.0, 2.0).state([theta], [0.01])
+    np.testing.assert_allclose(mf.ContactStep(state, [], DT).limit_shift, [held])
+    np.testing.assert_allclose(mf.ContactStep(state, [], DT, position_level=True).limit_shift, [back])
 
 
 def test_a_set_of_another_model_is_refused(state):

@@ -99,6 +99,15 @@ def test_rows_of_positions_are_the_rate_of_the_error_everywhere(kind, rng):
 @pytest.mark.parametrize("drift", [0.0, 0.3])
 @pytest.mark.parametrize("on_world", [False, True], ids=["links", "world"])
 @pytest.mark.parametrize("kind", NODE_KINDS)
+def test_velocities_without_rows_are_those_of_the_rows(kind, on_world, drift, rng):
+    model, theta, theta_dot, closure = closed_case(rng, kind, on_world, drift)
+    state = model.state(theta, theta_dot)
+    np.testing.assert_allclose(closure.velocity(state), velocity_of(closure)(state), atol=1e-12)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.3])
+@pytest.mark.parametrize("on_world", [False, True], ids=["links", "world"])
+@pytest.mark.parametrize("kind", NODE_KINDS)
 def test_bias_is_the_rate_of_the_rows_while_theta_dot_stays(kind, on_world, drift, rng):
     for _ in range(5):
         model, theta, theta_dot, closure = closed_case(rng, kind, on_world, drift)
@@ -144,6 +153,13 @@ def test_a_gear_weighs_rates_and_coordinates():
     np.testing.assert_allclose(rows.jacobian(state), [[0.0, 2.0, -3.0]], atol=ROUNDING)
     np.testing.assert_allclose(rows.error, [2 * 0.2 - 3 * 0.3 - 0.5], atol=ROUNDING)
     np.testing.assert_allclose(rows.bias, 0.0)
+
+
+def test_a_gear_weighs_rates_without_rows(rng):
+    model = random_tree(rng, 5)
+    state = model.state(model.random_theta(rng), rng.standard_normal(model.n_dofs))
+    gear = Gear(dict(zip(model.dof_names[:3], (1.0, -2.0, 0.5), strict=True)))
+    np.testing.assert_allclose(gear.velocity(state), velocity_of(gear)(state), atol=1e-12)
 
 
 def test_a_gear_holds_by_differences_on_any_hinges(rng):

@@ -136,9 +136,9 @@ def test_neighbours_meet_only_if_asked_for_and_others_unless_ignored():
 
 def test_stepping_is_changed_by_name_and_everything_else_stays():
     scene = Scene(systems.pendulum(2), theta=[0.3, 0.0], materials=Material(0.2), text="text")
-    other = scene.with_stepping(dt=0.01, solver="auto", formulation={"name": "mc", "baumgarte": 0.1})
+    other = scene.with_stepping(dt=0.01, solver="auto", formulation={"name": "mc", "friction_directions": 6})
     assert (other.stepping.dt, other.stepping.solver.name) == (0.01, "auto")
-    assert other.stepping.formulation == mf.formulation("mc", baumgarte=0.1)
+    assert other.stepping.formulation == mf.formulation("mc", friction_directions=6)
     assert scene.stepping == Stepping()
     assert (other.model, other.materials, other.text) == (scene.model, scene.materials, "text")
     np.testing.assert_array_equal(other.theta, scene.theta)
@@ -170,11 +170,38 @@ def test_a_scene_can_be_sent_to_another_process():
         ({"solver": 3}, OptionError, "solver: 3: give the name of a solver, or a table with a name"),
         ({"formulation": {"name": "os", "friction_directions": 3}}, OptionError, "friction_directions = 3"),
         ({"formulation": mf.solver("lemke")}, OptionError, "formulation"),
+        (
+            {"formulation": {"name": "os", "baumgarte": 0.2}},
+            OptionError,
+            "'baumgarte' .* belongs to the step",
+        ),
+        ({"baumgarte": 1.5}, OptionError, "baumgarte = 1.5"),
+        ({"contact_bias": None}, OptionError, "contact_bias = None"),
     ],
 )
 def test_bad_settings_are_refused_by_name(options, error, message):
     with pytest.raises(error, match=message):
         Stepping(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "closure_bias", "baumgarte"),
+    [
+        ({}, False, 0.0),
+        ({"drift_control": "none"}, True, 0.0),
+        ({"drift_control": "baumgarte"}, True, 0.2),
+        ({"drift_control": "baumgarte", "baumgarte": 0.5, "closure_bias": False}, False, 0.5),
+        ({"closure_bias": True, "baumgarte": 0.1}, True, 0.1),
+    ],
+)
+def test_drift_control_decides_what_closures_are_asked_unless_it_is_said(options, closure_bias, baumgarte):
+    way = Stepping(position_level=True, **options)
+    assert way.asks == {
+        "position_level": True,
+        "contact_bias": False,
+        "closure_bias": closure_bias,
+        "baumgarte": baumgarte,
+    }
 
 
 def test_settings_are_values():

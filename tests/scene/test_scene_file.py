@@ -319,12 +319,12 @@ def test_every_kind_of_controller_has_its_table(write, tmp_path):
 
 def test_stepping_formulation_solver_and_output_have_their_tables():
     scene = parse_scene(
-        'solver = "auto"\n' + PENDULUM + '[formulation]\nname = "fully_augmented"\nbaumgarte = 0.2\n'
+        'solver = "auto"\n' + PENDULUM + '[formulation]\nname = "fully_augmented"\nfriction_directions = 6\n'
         '[stepping]\ndt = 1e-4\nduration = 3\nscheme = "time_stepping"\nintegrator = "rk4"\n'
         'restitution_model = "newton"\non_failure = "auto"\ntol = 1e-8\n[output]\nevery = 10\n'
     )  # fmt: skip
     way = scene.stepping
-    assert way.formulation == mf.formulation("nmc_os", baumgarte=0.2)
+    assert way.formulation == mf.formulation("nmc_os", friction_directions=6)
     assert way.solver == mf.solver("auto")
     assert (way.dt, way.duration, way.scheme, way.integrator) == (1e-4, 3.0, "time_stepping", "rk4")
     assert (way.restitution_model, way.on_failure, way.tol) == ("newton", "auto", 1e-8)

@@ -8,9 +8,9 @@ from mcpframe.contact.detection.materials import Material
 from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.settings import Stepping
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.energy_audit import EnergyWarning
 from mcpframe.simulation.simulate import simulate
-from mcpframe.simulation.stepping import Stepper
 
 G = 9.81
 DT = 1e-3
@@ -196,45 +196,37 @@ def slid_box(**stepping):
     return Scene(body(box()), **start, materials=materials, stepping=way)
 
 
-def states_of(stepper, state, n):
-    found = []
-    for _ in range(n):
-        stepper.step(state)
-        found.append(np.concatenate([[state.time], state.theta, state.theta_dot]))
-    return np.array(found)
+def states_of(block):
+    return np.column_stack([block.time, block.theta, block.theta_dot])
 
 
 @pytest.mark.parametrize("options", [{}, {"formulation": "mc"}, {"solver": "pgs", "on_failure": "auto"}])
-def test_a_stepper_that_takes_a_checkpoint_goes_on_to_the_same_bits(options):
+def test_an_engine_that_takes_a_checkpoint_goes_on_to_the_same_bits(options):
     scene = slid_box(**options)
-    stepper, state = Stepper(scene), scene.initial_state()
-    states_of(stepper, state, 70)
-    kept, other = stepper.checkpoint(), scene.model.state(state.theta, state.theta_dot, state.time)
-    resumed = Stepper(scene)
+    engine, state = Engine(scene), scene.initial_state()
+    engine.advance(state, 0, 70)
+    kept, other = engine.checkpoint(), scene.model.state(state.theta, state.theta_dot, state.time)
+    resumed = Engine(scene)
     resumed.restore(kept)
-    assert states_of(stepper, state, 60).tobytes() == states_of(resumed, other, 60).tobytes()
+    found, expected = resumed.advance(other, 70, 60), engine.advance(state, 70, 60)
+    assert states_of(found).tobytes() == states_of(expected).tobytes()
 
 
 def test_resting_contacts_are_solved_from_the_last_step_in_about_one_pivot():
     """A cold start of four corners takes more than ten."""
     scene = slid_box()
-    stepper, state = Stepper(scene), scene.initial_state()
-    pivots = [stepper.step(state).figures.iterations for _ in range(200)]
-    assert pivots[-1] <= 2
-    stepper.restore({"closed_keys": stepper.closed_keys})
-    assert stepper.step(state).figures.iterations > 5
+    assert Engine(scene).advance(scene.initial_state(), 0, 200).iterations[-1] <= 2
 
 
+@pytest.mark.parametrize("formulation", ["os", "mc"])
 @pytest.mark.parametrize("restitution_model", ["poisson", "newton"])
-def test_an_observer_is_told_of_every_problem_solved_for_good(restitution_model):
+def test_an_observer_is_told_of_every_problem_solved_for_good(restitution_model, formulation):
     told = []
-    scene = slid_box(restitution_model=restitution_model)
-    stepper, state = Stepper(scene, told.append), scene.initial_state()
-    steps = [stepper.step(state) for _ in range(130)]
+    scene = slid_box(restitution_model=restitution_model, formulation=formulation)
+    block = Engine(scene, told.append).advance(scene.initial_state(), 0, 130)
     phases = {"poisson": 2, "newton": 1}[restitution_model]
-    n_impacts = sum(len(step.impacts) for step in steps)
     kinds = [seen.kind for seen in told]
-    assert len(kinds) - kinds.count("step") == phases * n_impacts > 0
+    assert len(kinds) - kinds.count("step") == phases * len(block.impacts) > 0
     assert all(seen.solution.ok and seen.problem.certify(seen.solution.z)[2] <= 1e-9 for seen in told)
     assert (np.diff([seen.time for seen in told]) >= 0.0).all()
     lasts = {seen.time: seen.dt for seen in told if seen.kind == "step"}
@@ -243,15 +235,12 @@ def test_an_observer_is_told_of_every_problem_solved_for_good(restitution_model)
 
 def test_an_observer_can_build_the_problem_again_from_the_step():
     def rebuilt(seen):
-        again, _ = scene.stepping.formulation.model_copy(
-            update={"position_level": seen.kind == "step"}
-        ).build(seen.step)
+        again, _ = scene.stepping.formulation.build(seen.step)
         np.testing.assert_allclose(again.q, seen.problem.q, atol=ROUNDING)
         np.testing.assert_allclose(again.M_dense, seen.problem.M_dense, atol=ROUNDING)
 
     scene = slid_box()
-    stepper, state = Stepper(scene, rebuilt), scene.initial_state()
-    states_of(stepper, state, 100)
+    Engine(scene, rebuilt).advance(scene.initial_state(), 0, 100)
 
 
 def leaning_rod(restitution_model, mu=0.767):

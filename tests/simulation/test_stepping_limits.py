@@ -7,7 +7,6 @@ import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
 from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from mcpframe.scene.scene_file import parse_scene
-from mcpframe.simulation.impact import resolve_impact
 
 G = 9.81
 TOLERANCE = 1e-6
@@ -93,28 +92,6 @@ def test_limits_of_other_hinges_throw_back_by_name():
 def test_a_restitution_that_cannot_be_is_refused(value, message):
     with pytest.raises((mf.ModelError, mf.OptionError), match=message):
         run(slider(), [0.5], [0.0], value)
-
-
-@pytest.mark.parametrize("name", FORMULATIONS)
-@pytest.mark.parametrize("restitution", ["poisson", "newton"])
-def test_a_limit_and_a_contact_hit_in_one_impact_each_with_its_own_restitution(name, restitution):
-    """Two weights on slides that do not know of each other: one meets its stop, the other the floor."""
-    falling = {"mass": 1.0, "inertia": np.eye(3), "hinge": mf.Hinge("prismatic", (0, 0, 1))}
-    links = [mf.Link("a", **falling, lower=0.0), mf.Link("b", **falling)]
-    state = mf.Model(links).state([0.0, 0.0], [-2.0, -3.0])
-    contacts = mf.ContactSet(state.model, [mf.Contact("b", "world", (0, 0, 0), (0, 0, 1), 0.0, 0.5)])
-    impact = resolve_impact(
-        state,
-        contacts,
-        mf.formulation(name),
-        lambda problem: mf.solve(problem, "lemke", throw=True),
-        restitution,
-        limits=np.array([0]),
-        limit_restitution=np.array([0.25]),
-    )
-    np.testing.assert_allclose(impact.theta_dot, [0.5, 1.5], atol=EXACT)
-    np.testing.assert_allclose(impact.limit_impulses, [2.5], atol=EXACT)
-    np.testing.assert_allclose(impact.impulses, [[0, 0, 4.5]], atol=EXACT)
 
 
 def test_a_leg_that_lands_with_its_knee_at_the_limit_keeps_both():

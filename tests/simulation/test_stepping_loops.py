@@ -5,9 +5,8 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.contact.detection.materials import Material
-from mcpframe.multibody.closures import Ball, closure_rows
+from mcpframe.multibody.closures import closure_rows
 from mcpframe.multibody.projection import project_rates
-from mcpframe.simulation.drift import closed_rates, closed_theta
 
 CLOSED = 1e-11
 """Metres and radians: ten times what the projection asks for, at mechanisms of a metre."""
@@ -63,7 +62,7 @@ def test_a_floating_mechanism_keeps_its_momentum_while_its_loop_is_kept_closed()
     model = high_four_bar(floating=True)
     free = mf.Model(model.links, model.closures, gravity=(0, 0, 0))
     start = scene(free, dt=2e-3, duration=0.3, integrator="rk4")
-    rates = closed_rates(free.state(None, [0.1, 0, 0, 0, 0.5, 0, 3.0, 0, 0]))
+    rates = mf.multibody.project_rates(free.state(None, [0.1, 0, 0, 0, 0.5, 0, 3.0, 0, 0]))
     run = mf.simulate(mf.Scene(free, None, rates, stepping=start.stepping))
     momenta = np.array([run.state(k).momentum() for k in range(len(run))])
     np.testing.assert_allclose(momenta[:, 3:], momenta[:1, 3:] * np.ones((len(run), 1)), atol=1e-9)
@@ -93,25 +92,3 @@ def test_random_four_bars_that_rub_on_the_floor_solve_every_step_and_stay_closed
     assert loop_errors(run)[0].max() <= CLOSED
     assert run.penetration.max() <= 1e-6
     assert (run.impacts.energy_after <= run.impacts.energy_before + 1e-9).all()
-
-
-def test_projection_takes_the_nearest_closed_coordinates_and_leaves_the_state_alone():
-    model = high_four_bar()
-    state = model.state()
-    opened = state.theta + np.array([1e-3, -2e-3, 5e-4])
-    found = closed_theta(state, opened)
-    np.testing.assert_array_equal(state.theta, model.neutral())
-    assert np.abs(closure_rows(model.state(found)).error).max() <= CLOSED
-    assert np.abs(found - opened).max() <= 5e-3
-
-
-def test_a_loop_that_cannot_be_closed_is_brought_as_near_as_it_comes():
-    """Two bars of one metre cannot reach a point three metres away."""
-    bar = {"hinge": mf.Hinge("pin", (0, 1, 0)), "mass": 1.0, "com": (0.5, 0, 0), "inertia": 0.1 * np.eye(3)}
-    links = [mf.Link("a", **bar), mf.Link("b", "a", pose=mf.Pose((1, 0, 0)), **bar)]
-    reach = Ball(mf.Node("b", (1, 0, 0)), mf.Node("world", (3, 0, 0)))
-    model = mf.Model(links, [reach])
-    state = model.state([0.3, 0.4])
-    before = np.abs(closure_rows(state).error).max()
-    after = np.abs(closure_rows(model.state(closed_theta(state, state.theta))).error).max()
-    assert 1.0 <= after <= before

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
-from mcpframe.multibody.closures import closure_rows
-from mcpframe.simulation.drift import closed_rates
-from mcpframe.simulation.runge_kutta import acceleration, tangent_rate
-from mcpframe.simulation.stepping import Stepper
+from mcpframe.jit import Indices, Vector, VectorOut, kernel
+from mcpframe.simulation.engine import Engine
+from mcpframe.simulation.step.flight import tangent_rate
 
 HALVED = 13.0
 """Halving the step of a fourth-order rule divides its error by 16, up to terms of the next order; of a
@@ -45,7 +44,7 @@ def sprung():
 
 def four_bar():
     model = mf.systems.four_bar(height=5.0)
-    return model, closed_rates(model.state(None, [3.0, 0.0, 0.0]))
+    return model, mf.multibody.project_rates(model.state(None, [3.0, 0.0, 0.0]))
 
 
 SYSTEMS = [tumbling, spherical, balls, chain, sprung, four_bar]
@@ -54,9 +53,8 @@ SYSTEMS = [tumbling, spherical, balls, chain, sprung, four_bar]
 def end(model, rates, dt, duration=0.32, integrator="rk4"):
     ignore = ["*"] if any(link.geometry for link in model.links) else []
     scene = mf.Scene(model, None, rates, ignore=ignore, stepping=mf.Stepping(dt=dt, integrator=integrator))
-    state, stepper = scene.initial_state(), Stepper(scene)
-    for _ in range(round(duration / dt)):
-        stepper.step(state)
+    state = scene.initial_state()
+    Engine(scene).advance(state, 0, round(duration / dt))
     return state
 
 
@@ -96,6 +94,11 @@ def test_semi_implicit_euler_is_of_first_order():
     assert 1.7 <= order_ratio(errors) <= 2.3
 
 
+@kernel(Indices, Vector, Vector, VectorOut)
+def rate_of_tangent(I, u, rates, out):
+    tangent_rate(I, u, 0, rates, 0, out, 0)
+
+
 def test_the_rate_of_the_tangent_is_that_of_the_exponential_map():
     """Against differences of `Model.difference`, the logarithm, along a motion at constant rates."""
     model = mf.Model([body(), body("second", "ball", "body")])
@@ -106,15 +109,7 @@ def test_the_rate_of_the_tangent_is_that_of_the_exponential_map():
     ahead, behind = (
         model.difference(theta, model.integrate(there, rates, side * eps)) for side in (1.0, -1.0)
     )
-    found = tangent_rate(model.tree.coordinates, u, rates)
+    found = np.zeros(9)
+    rate_of_tangent(model.tree.skeleton.I, u, rates, found)
     fourth_power = np.linalg.norm(u) ** 4
     np.testing.assert_allclose(found, (ahead - behind) / (2.0 * eps), atol=fourth_power + 1e-9)
-
-
-def test_accelerations_keep_the_loops():
-    model, rates = four_bar()
-    state = model.state(None, rates)
-    step = mf.ContactStep(state, [], 1e-3)
-    rows = closure_rows(state)
-    loop = rows.jacobian(state) @ acceleration(state, step) + rows.bias
-    np.testing.assert_allclose(loop, 0.0, atol=1e-10)

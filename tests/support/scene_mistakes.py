@@ -151,6 +151,10 @@ AFTER_A_MODEL = [
     ('[solver]\nname = "lemke"\npivots = 3', OptionError, 6, "solver.pivots", "did you mean 'max_pivots'"),
     ('[formulation]\nfriction_directions = 3\nname = "os"', OptionError, 5,
      "formulation.friction_directions", "multiple of 2"),
+    ('[formulation]\nname = "os"\nposition_level = true', OptionError, 6,
+     "formulation.position_level", "it belongs to the step; say it to ContactStep, under"),
+    ("[stepping]\nbaumgarte = 1.5", OptionError, 5, "stepping.baumgarte", "less than or equal to 1"),
+    ("[stepping]\nposition_level = 1", OptionError, 5, "stepping.position_level", "a valid boolean"),
     ("[output]\nevery = 0", OptionError, 5, "output.every", "greater than or equal to 1"),
 ]  # fmt: skip
 

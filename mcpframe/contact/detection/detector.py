@@ -49,7 +49,7 @@ class Detector:
         model, tree: whose shapes; links that are added later are not seen.
         margin: largest gap of a contact unless a call says another, m.
         shapes: all shapes in their order.
-        materials: what the numbers in `material` mean.
+        materials, laws: what the numbers in `material` mean.
         ID, XD: arrays of the kernels, see `records`; new ones after `make_room`.
         compiled: whether `detect_kernels.detect` finds all contacts, without the help of coal.
 
@@ -80,7 +80,7 @@ class Detector:
         self.materials: tuple[Material, ...] = rules.materials
         self._foreign = CoalPairs(self.shapes, rules)
         self.ID, self.XD = pack(self.tree.skeleton, self.shapes, rules, self._foreign.spheres)
-        self._laws = tuple(material.law for material in self.materials)
+        self.laws = tuple(material.law for material in self.materials)
 
     def __repr__(self) -> str:
         return f"Detector({self.model!r}, shapes={len(self.shapes)}, margin={self.margin:g})"
@@ -106,7 +106,7 @@ class Detector:
         self.detect(state, margin)
         body_link = np.append(self.tree.skeleton.body_link, -1)
         link_a, link_b = body_link[self.body_a], body_link[self.body_b]
-        return ContactSet.of_records(self.tree, link_a, link_b, self.record.copy(), self.material, self._laws)
+        return ContactSet.of_records(self.tree, link_a, link_b, self.record.copy(), self.material, self.laws)
 
     def detect(self, state: State, margin: float | None = None) -> int:
         """Find all contacts with gaps up to the margin; return how many. They are in the views below."""
@@ -116,8 +116,8 @@ class Detector:
         state.reference_points()  # the kinematics
         while detect_contacts(state.I, state.X, self.ID, self.XD) == rec.ROOM:
             self.make_room()
-        if self.ID[rec.N_FOREIGN]:
-            self._meet_foreign()
+        while self.ID[rec.N_FOREIGN] and not self.meet_foreign():
+            detect_contacts(state.I, state.X, self.ID, self.XD)
         return self.n_contacts
 
     def make_room(self) -> None:
@@ -173,16 +173,21 @@ class Detector:
         at = self.ID[rec.CONTACTS]
         return self.ID[at : at + self.n_contacts * rec.CONTACT_ROW].reshape(-1, rec.CONTACT_ROW)
 
-    def _meet_foreign(self) -> None:
-        """Merge the contacts of pairs without a closed form into the tables."""
+    def meet_foreign(self) -> bool:
+        """Merge the contacts of pairs without a closed form into the tables; False where there was no room.
+
+        Then there is, in other arrays, and detection begins anew.
+        """
         rows, record = self._foreign.contacts(self.ID, self.XD)
         rows, record = np.concatenate([self._rows, rows]), np.concatenate([self.record, record])
         order = np.argsort(rows[:, rec.C_KEY], kind="stable")
         if len(rows) > self.ID[rec.MAX_CONTACTS]:
             self.ID[rec.N_CONTACTS] = len(rows)
             self.make_room()
+            return False
         self.ID[rec.N_CONTACTS] = len(rows)
         self._rows[:], self.record[:] = rows[order], record[order]
+        return True
 
 
 def _check_grounds(shapes: tuple[Surface, ...], rules: Rules) -> None:

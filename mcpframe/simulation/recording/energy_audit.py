@@ -1,7 +1,7 @@
 """Impacts that add kinetic energy, which nature does not do: found in the audit of a run, and told.
 
-With Poisson's law and restitution at most one no impact adds any, see `mcpframe.simulation.impact`. Newton's
-law with friction can.
+With Poisson's law and restitution at most one no impact adds any, see `simulation.step.impact`. Newton's law
+with friction can.
 """
 
 from __future__ import annotations

@@ -28,6 +28,8 @@ Codes = NDArray[np.int8]
 
 NONE = -1
 """Status code and solver of a step that needed no solve; body index of the world."""
+ASKED, AUTO = 0, 1
+"""Codes of the column ``solver``: the scene's own, or ``auto``, which takes over where that one fails."""
 STATUSES: tuple[str, ...] = tuple(status.name for status in Status)
 SOLVED = STATUSES.index(Status.SOLVED.name)
 MODES: tuple[str, ...] = get_args(Mode)

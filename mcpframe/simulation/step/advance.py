@@ -8,54 +8,13 @@ from numba import types
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
+from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.step.impact import call_energies
-from mcpframe.simulation.step.memory import (
-    CAPACITY,
-    CLOSED,
-    CLOSED_BEFORE,
-    CODES_BEFORE,
-    COUNTS,
-    COUNTS_BEFORE,
-    DONE,
-    DT,
-    ENERGIES,
-    ENERGY,
-    EVENT_DRIVEN,
-    EVERY,
-    FULL,
-    KNOWN_BEFORE,
-    KNOWN_CODES,
-    KNOWN_KEYS,
-    MAX_IMPACTS,
-    MAX_OUT,
-    MAX_OUT_CONTACTS,
-    MAX_OUT_IMPACTS,
-    N_CLOSED,
-    N_COUNTS,
-    N_HITS,
-    N_KNOWN,
-    N_OUT,
-    N_OUT_CONTACTS,
-    N_OUT_IMPACTS,
-    N_PLANNED,
-    N_TAKEN,
-    NEAR,
-    NO_MOTION,
-    OVERFLOW,
-    RESIDUAL,
-    RESIDUAL_BEFORE,
-    ROWS_PER_CONTACT,
-    SPEED,
-    START,
-    TAKEN,
-    TAKEN_BEFORE,
-    TAKEN_ROOM,
-    TAKEN_ROW,
-    Run,
-)
+from mcpframe.simulation.step.memory import Run
 from mcpframe.simulation.step.record import record_step
-from mcpframe.simulation.step.touching import fastest_point, look
-from mcpframe.simulation.step.trial import event_driven, time_stepping
+from mcpframe.simulation.step.step import event_driven, time_stepping
+from mcpframe.simulation.step.touching import look
+from mcpframe.simulation.step.travel import fastest_point
 from mcpframe.spatial.lanes import get, put
 
 
@@ -63,11 +22,11 @@ from mcpframe.spatial.lanes import get, put
 def has_room(run):
     """Return whether whatever one more step does can be recorded."""
     IS = run.IS
-    contacts = run.ID[MAX_CONTACTS] + TAKEN_ROOM * IS[CAPACITY]
+    contacts = run.ID[MAX_CONTACTS] + at.TAKEN_ROOM * IS[at.CAPACITY]
     return (
-        IS[N_OUT] < IS[MAX_OUT]
-        and IS[N_OUT_CONTACTS] + contacts <= IS[MAX_OUT_CONTACTS]
-        and IS[N_OUT_IMPACTS] + IS[MAX_IMPACTS] <= IS[MAX_OUT_IMPACTS]
+        IS[at.N_OUT] < IS[at.MAX_OUT]
+        and IS[at.N_OUT_CONTACTS] + contacts <= IS[at.MAX_OUT_CONTACTS]
+        and IS[at.N_OUT_IMPACTS] + IS[at.MAX_IMPACTS] <= IS[at.MAX_OUT_IMPACTS]
     )
 
 
@@ -92,12 +51,13 @@ def keep(run, X, B):
     """Keep what a step changes."""
     IS, XS = run.IS, run.XS
     copy_motion(run.I, X, B)
-    copy_part(IS, COUNTS, COUNTS_BEFORE, N_COUNTS)
-    copy_part(IS, IS[CLOSED], IS[CLOSED_BEFORE], IS[N_CLOSED])
-    copy_part(IS, IS[KNOWN_KEYS], IS[KNOWN_BEFORE], IS[N_KNOWN])
-    copy_part(IS, IS[KNOWN_CODES], IS[CODES_BEFORE], IS[N_KNOWN] * IS[ROWS_PER_CONTACT])
-    copy_part(XS, IS[TAKEN], IS[TAKEN_BEFORE], IS[N_TAKEN] * TAKEN_ROW)
-    put(XS, RESIDUAL_BEFORE, XS[RESIDUAL])
+    copy_part(IS, at.FIRST_CHANGED, IS[at.CHANGED_BEFORE], at.N_CHANGED)
+    copy_part(IS, IS[at.CLOSED], IS[at.CLOSED_BEFORE], IS[at.N_CLOSED])
+    copy_part(IS, IS[at.KNOWN_KEYS], IS[at.KNOWN_BEFORE], IS[at.N_KNOWN])
+    copy_part(IS, IS[at.KNOWN_CODES], IS[at.CODES_BEFORE], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
+    copy_part(XS, IS[at.TAKEN], IS[at.TAKEN_BEFORE], IS[at.N_TAKEN] * at.TAKEN_ROW)
+    put(XS, IS[at.FIGURES_BEFORE], XS[at.RESIDUAL])
+    put(XS, IS[at.FIGURES_BEFORE] + 1, XS[at.DRIFT])
 
 
 @callee
@@ -105,21 +65,22 @@ def go_back(run, X, B):
     """Undo a step that did not go through; the plan is that of another step now, and made anew."""
     IS, XS = run.IS, run.XS
     copy_motion(run.I, B, X)
-    copy_part(IS, COUNTS_BEFORE, COUNTS, N_COUNTS)
-    copy_part(IS, IS[CLOSED_BEFORE], IS[CLOSED], IS[N_CLOSED])
-    copy_part(IS, IS[KNOWN_BEFORE], IS[KNOWN_KEYS], IS[N_KNOWN])
-    copy_part(IS, IS[CODES_BEFORE], IS[KNOWN_CODES], IS[N_KNOWN] * IS[ROWS_PER_CONTACT])
-    copy_part(XS, IS[TAKEN_BEFORE], IS[TAKEN], IS[N_TAKEN] * TAKEN_ROW)
-    put(XS, RESIDUAL, XS[RESIDUAL_BEFORE])
-    put(IS, N_PLANNED, -1)
+    copy_part(IS, IS[at.CHANGED_BEFORE], at.FIRST_CHANGED, at.N_CHANGED)
+    copy_part(IS, IS[at.CLOSED_BEFORE], IS[at.CLOSED], IS[at.N_CLOSED])
+    copy_part(IS, IS[at.KNOWN_BEFORE], IS[at.KNOWN_KEYS], IS[at.N_KNOWN])
+    copy_part(IS, IS[at.CODES_BEFORE], IS[at.KNOWN_CODES], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
+    copy_part(XS, IS[at.TAKEN_BEFORE], IS[at.TAKEN], IS[at.N_TAKEN] * at.TAKEN_ROW)
+    put(XS, at.RESIDUAL, get(XS, IS[at.FIGURES_BEFORE]))
+    put(XS, at.DRIFT, get(XS, IS[at.FIGURES_BEFORE] + 1))
+    put(IS, at.N_PLANNED, -1)
 
 
 @callee
 def record(run, X, time):
     """Record the step that ends in X."""
-    energy = window(run.XS, run.IS[ENERGY], 8)
-    call_energies(run.A[ENERGIES], (run.I, X, energy))
-    record_step(run, X, time, get(energy, 0), get(energy, 1), run.IS[N_HITS])
+    energy = window(run.XS, run.IS[at.ENERGY], 8)
+    call_energies(run.A[at.ENERGIES], (run.I, X, energy))
+    record_step(run, X, time, get(energy, 0), get(energy, 1), run.IS[at.N_HITS])
 
 
 @inline
@@ -133,44 +94,45 @@ def is_finite(I, X):
 
 @kernel(
     Indices, Indices, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut,
-    IndicesOut, VectorOut, IndicesOut, CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut,
-    types.float64, types.int64, types.int64,
+    IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut,
+    CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, types.float64, types.int64, types.int64,
 )  # fmt: skip
 def advance(
-    A, I, X, Y, B, ID, XD, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS, OUT_IMPACTS,
-    begin, first, count,
+    A, I, X, Y, B, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS,
+    OUT_IMPACTS, begin, first, count,
 ):  # fmt: skip
     """Take up to `count` steps after the first `first`, step k ending at begin + k dt; record the last.
 
     The state is in X, and is left there; Y and B are states to work with. Returns (how it ended, steps
     taken).
     """
-    run = Run(A, I, ID, XD, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS, OUT_IMPACTS)
-    code = look(run, X, XS[NEAR])
-    put(XS, SPEED, fastest_point(run, X))
+    parts = A, I, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
+    run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS)
+    code = look(run, X, XS[at.NEAR])
+    put(XS, at.SPEED, fastest_point(run, X))
     swapped, taken = False, 0
-    while code == DONE and taken < count and has_room(run):
+    while code == at.DONE and taken < count and has_room(run):
         k = first + taken
-        put(XS, START, begin + k * XS[DT])
-        put(IS, N_HITS, 0)
-        put(IS, OVERFLOW, 0)
+        put(XS, at.START, begin + k * XS[at.DT])
+        put(IS, at.N_HITS, 0)
+        put(IS, at.OVERFLOW, 0)
         keep(run, X, B)
-        step = event_driven(run, X, Y) if IS[EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
+        step = event_driven(run, X, Y) if IS[at.EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
         code = step[0]
         if step[1]:
             X, Y = Y, X
             swapped = not swapped
-        if code == DONE and not is_finite(I, X):
-            code = NO_MOTION
-        if code == DONE and IS[OVERFLOW] != 0:
-            code = FULL
-        if code != DONE:
+        if code == at.DONE and not is_finite(I, X):
+            code = at.NO_MOTION
+        if code == at.DONE and IS[at.OVERFLOW] != 0:
+            code = at.FULL
+        if code != at.DONE:
             go_back(run, X, B)
             break
         taken += 1
         # By number, so that blocks change nothing.
-        if (k + 1) % IS[EVERY] == 0 or IS[N_HITS] > 0 or taken == count:
-            record(run, X, begin + (k + 1) * XS[DT])
+        if (k + 1) % IS[at.EVERY] == 0 or IS[at.N_HITS] > 0 or taken == count:
+            record(run, X, begin + (k + 1) * XS[at.DT])
     if swapped:
         copy_motion(I, X, Y)
     return code, taken

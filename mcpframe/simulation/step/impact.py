@@ -1,40 +1,36 @@
-"""Impacts by Poisson's law: compression, then decompression [J14, section 7]; as `simulation.impact`."""
+"""Impacts with restitution: compression, then decompression [J14, section 7], or Newton's law.
+
+*Poisson.* Compression is a push of no duration; what touches stores the share ε of its normal impulse
+[J14, Eq. (56)]. Decompression gives all stored impulses back at once and resolves what they do
+[J14, Eqs. (57), (58)]: a push again, at the rates that they lead to.
+
+*Newton.* One push in which what touches opens at least ε times as fast as it closed, v_n+ >= -ε v_n-.
+
+Where a contact sticks in compression and slips back, the stored normal impulse would return without the
+friction that belongs to it and could add energy; then only that share of all stored impulses is given back
+which leaves the kinetic energy that there was. Newton's law with friction can add energy too, and is left to:
+the audit says so.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from mcpframe.contact.contact import NORMAL, RECORD, RESTITUTION
-from mcpframe.jit import by_address, callee, cycles, window
-from mcpframe.multibody.kernels.entries import PLACED, energies
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
+from mcpframe.contact.contact import NORMAL
+from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
+from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.multibody.kernels.entries import energies
+from mcpframe.multibody.kernels.loops import reference_of
+from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
+from mcpframe.multibody.memory.records import N_DOFS, PAIR, PUSH, THETA_DOT
 from mcpframe.simulation.rules import HALVINGS, ROUNDING
-from mcpframe.simulation.step.memory import (
-    ASSEMBLE,
-    BUILD,
-    COMPRESSED,
-    DONE,
-    ENERGIES,
-    ENERGY,
-    GIVEN,
-    IMPULSES,
-    MODES,
-    MOVED,
-    N_TOUCHING,
-    NO_MOTION,
-    NO_SOLUTION,
-    PLACE,
-    RECORDS,
-    RECOVER,
-    RESPONSE,
-    STORED,
-    Z,
-)
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.memory import key_of, normal_impulse_of, put_shift, record_of, restitution_of
+from mcpframe.simulation.step.push import accelerate, observe, push
 from mcpframe.simulation.step.record import record_impact, take_impulses
-from mcpframe.simulation.step.solve import press_new, release_opening, solved
-from mcpframe.simulation.step.touching import call_place, plan_touching
-from mcpframe.solving.stages import CONTACT_ROWS, N_ROWS, PROBLEM_HEAD, Z_NORMAL, call_assemble, call_recover
-from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put
+from mcpframe.simulation.step.solve import COMPRESSION, DECOMPRESSION
+from mcpframe.simulation.step.touching import call_place, opening_speed
+from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
+from mcpframe.spatial.lanes import get, load, put, store, zero
 
 call_energies = by_address(energies)
 
@@ -42,62 +38,71 @@ call_energies = by_address(energies)
 @callee
 def kinetic_energy(run, X):
     """Return the kinetic energy of a state whose bodies are placed."""
-    out = window(run.XS, run.IS[ENERGY], 8)
-    call_energies(run.A[ENERGIES], (run.I, X, out))
+    out = window(run.XS, run.IS[at.ENERGY], 8)
+    call_energies(run.A[at.ENERGIES], (run.I, X, out))
     return get(out, 0)
 
 
 @callee
-def apply_impulses(run, X):
-    """Change the rates of X by the impulses z of the touching contacts, and place the bodies anew."""
-    I, IS, XS = run.I, run.IS, run.XS
-    n_u = IS[N_TOUCHING]
-    records = window(XS, IS[RECORDS], n_u * RECORD)
-    z, response = window(XS, IS[Z], run.IP[N_ROWS]), window(XS, IS[RESPONSE], I[N_DOFS])
-    impulses, modes = window(XS, IS[IMPULSES], 4 * n_u), window(IS, IS[MODES], n_u)
-    call_recover(run.A[RECOVER], (I, X, run.IR, run.XR, records, 0.0, z, response, impulses, modes))
+def take_rates(run, X, rates):
+    """Give a state other rates, and place its bodies anew."""
+    I = run.I
     for d in range(I[N_DOFS]):
-        put(X, I[THETA_DOT] + d, get(X, I[THETA_DOT] + d) + get(response, d))
-    call_place(run.A[PLACE], (I, X))
+        put(X, I[THETA_DOT] + d, get(run.XS, rates + d))
+    call_place(run.A[at.PLACE], (I, X))
 
 
 @callee
-def stop_approach(run, X, again):
-    """Solve a step of no time, after which no touching contact approaches, and apply its impulses.
+def stop_approach(run, X, kind):
+    """Push for no time, after which nothing that touches approaches, or all open as fast as asked."""
+    code = push(run, X, 0.0, kind, False, 0.0)
+    if code == at.DONE:
+        code = observe(run, X, kind)
+    if code == at.DONE:
+        take_rates(run, X, run.IS[at.AFTER])
+    return code
 
-    Compression starts from a basis in which the new contacts press, decompression (`again`) from that of
-    compression without those that open.
+
+@inline
+def add_push(I, X, body, sign, point, moment, force):
+    """Add a wrench at a point to those on a body."""
+    if body >= 0:
+        i, arm = I[PUSH] + body * PAIR, point - reference_of(I, X, body)
+        store_pair(X, i, plus(load_pair(X, i), (sign * (moment + cross(arm, force)), sign * force)))
+
+
+@callee
+def give(run, X, share):
+    """Write to RESPONSE what a share of the stored impulses does, and the impulses themselves to GIVEN.
+
+    Needs the gains of the sweep.
     """
-    IS, XS = run.IS, run.XS
-    clock = cycles()
-    plan_touching(run)
-    records = window(XS, IS[RECORDS], IS[N_TOUCHING] * RECORD)
-    failed = call_assemble(run.A[ASSEMBLE], (run.I, X, run.IR, run.XR, records, 0.0, 0.0, PLACED))
-    put(IS, BUILD, IS[BUILD] + cycles() - clock)
-    if failed != 0:
-        return NO_MOTION
-    if again:
-        release_opening(run)
-    else:
-        press_new(run)
-    if not solved(run, True):
-        return NO_SOLUTION
-    apply_impulses(run, X)
-    return DONE
+    I, IS, XS = run.I, run.IS, run.XS
+    clear_push(I, X)
+    for i in range(IS[at.N_TOUCHING]):
+        row, record = IS[at.TOUCHING] + i * CONTACT_ROW, record_of(run, i)
+        impulse = (share * get(XS, IS[at.STORED] + i)) * load(XS, record + NORMAL.start)
+        turns = key_of(run, i) < 0 and get(IS, row + C_MATERIAL) == IS[at.LIMIT_LAW]
+        moment, force = (impulse, zero()) if turns else (zero(), impulse)
+        add_push(I, X, get(IS, row + C_BODY_A), 1.0, load(XS, record), moment, force)
+        add_push(I, X, get(IS, row + C_BODY_B), -1.0, load(XS, record), moment, force)
+        store(XS, IS[at.GIVEN] + 4 * i, force)
+    response = window(XS, IS[at.RESPONSE], I[N_DOFS])
+    for d in range(I[N_DOFS]):
+        put(response, d, 0.0)
+    solve_mass_into(I, X, response, response)
 
 
 @callee
 def keep_compression(run, X):
-    """Keep rates and impulses at the end of compression; return whether contacts give anything back."""
+    """Keep rates and impulses at the end of compression; return whether anything is given back."""
     I, IS, XS = run.I, run.IS, run.XS
     for d in range(I[N_DOFS]):
-        put(XS, IS[COMPRESSED] + d, get(X, I[THETA_DOT] + d))
+        put(XS, IS[at.COMPRESSED] + d, get(X, I[THETA_DOT] + d))
     any_stored = False
-    for i in range(IS[N_TOUCHING]):
-        record = IS[RECORDS] + i * RECORD
-        pressed = dot(load(XS, record + NORMAL.start), load(XS, IS[IMPULSES] + 4 * i))
-        stored = get(XS, record + RESTITUTION) * max(pressed, 0.0)
-        put(XS, IS[STORED] + i, stored)
+    for i in range(IS[at.N_TOUCHING]):
+        stored = restitution_of(run, i) * max(normal_impulse_of(run, i), 0.0)
+        put(XS, IS[at.STORED] + i, stored)
         any_stored = any_stored or stored > 0.0
     return any_stored
 
@@ -106,23 +111,22 @@ def keep_compression(run, X):
 def give_back(run, X, share):
     """From the end of compression give a share of the stored impulses back [J14, Eqs. (57), (58)].
 
-    Returns code and kinetic energy; the impulses of both parts are in GIVEN.
+    Returns code and kinetic energy; the impulses of both parts together are in IMPULSES.
     """
-    I, IS, XS, IP = run.I, run.IS, run.XS, run.IP
+    I, IS, XS = run.I, run.IS, run.XS
+    take_rates(run, X, IS[at.COMPRESSED])
+    code = accelerate(run, X)
+    if code != at.DONE:
+        return code, 0.0
+    give(run, X, share)
     for d in range(I[N_DOFS]):
-        put(X, I[THETA_DOT] + d, get(XS, IS[COMPRESSED] + d))
-    call_place(run.A[PLACE], (I, X))
-    for i in range(IP[N_ROWS]):
-        put(XS, IS[Z] + i, 0.0)
-    for i in range(IS[N_TOUCHING]):
-        normal = get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)
-        put(XS, IS[Z] + normal, share * get(XS, IS[STORED] + i))
-    apply_impulses(run, X)
-    for i in range(4 * IS[N_TOUCHING]):
-        put(XS, IS[GIVEN] + i, get(XS, IS[IMPULSES] + i))
-    code = stop_approach(run, X, True)
-    for i in range(4 * IS[N_TOUCHING]):
-        put(XS, IS[IMPULSES] + i, get(XS, IS[IMPULSES] + i) + get(XS, IS[GIVEN] + i))
+        rate = get(XS, IS[at.COMPRESSED] + d) + get(XS, IS[at.RESPONSE] + d)
+        put(XS, IS[at.GIVEN_BACK] + d, rate)
+    take_rates(run, X, IS[at.GIVEN_BACK])
+    code = push(run, X, 0.0, DECOMPRESSION, False, 0.0)
+    take_rates(run, X, IS[at.AFTER])
+    for i in range(4 * IS[at.N_TOUCHING]):
+        put(XS, IS[at.IMPULSES] + i, get(XS, IS[at.IMPULSES] + i) + get(XS, IS[at.GIVEN] + i))
     return code, kinetic_energy(run, X)
 
 
@@ -130,13 +134,13 @@ def give_back(run, X, share):
 def decompress(run, X, before):
     """Give the stored impulses back, or that share of them which leaves no more energy than there was."""
     code, after = give_back(run, X, 1.0)
-    if code != DONE or after <= before * (1.0 + ROUNDING):
+    if code != at.DONE or after <= before * (1.0 + ROUNDING):
         return code, after
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = 0.5 * (low + high)
         code, after = give_back(run, X, share)
-        if code != DONE:
+        if code != at.DONE:
             return code, after
         if after <= before:
             low = share
@@ -146,18 +150,36 @@ def decompress(run, X, before):
 
 
 @callee
+def ask_rebound(run, X):
+    """Have what touches open at least at its restitution times the speed of its approach.
+
+    Poisson asks nothing.
+    """
+    for i in range(run.IS[at.N_TOUCHING]):
+        rebound = 0.0
+        if run.IS[at.NEWTON] != 0:
+            rebound = restitution_of(run, i) * max(-opening_speed(run, X, i), 0.0)
+        put_shift(run, i, -rebound)
+
+
+@callee
 def resolve_impact(run, X):
-    """Resolve the impact at the touching contacts: change the rates of X, and record where energy went."""
+    """Resolve the impact at what touches: change the rates of X, and record where energy went."""
     before = kinetic_energy(run, X)
-    code = stop_approach(run, X, False)
-    if code != DONE:
+    ask_rebound(run, X)
+    code = stop_approach(run, X, COMPRESSION)
+    if code != at.DONE:
         return code
     take_impulses(run)
     compressed = kinetic_energy(run, X)
     after = compressed
-    if keep_compression(run, X):
+    if run.IS[at.NEWTON] == 0 and keep_compression(run, X):
         code, after = decompress(run, X, before)
+        if code == at.DONE and run.IS[at.OBSERVED] != 0:
+            take_rates(run, X, run.IS[at.GIVEN_BACK])  # as the problem found it
+            code = observe(run, X, DECOMPRESSION)
+            take_rates(run, X, run.IS[at.AFTER])
         take_impulses(run)
-    put(run.IS, MOVED, 1)
+    put(run.IS, at.MOVED, 1)
     record_impact(run, before, compressed, after)
     return code

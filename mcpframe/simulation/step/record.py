@@ -10,9 +10,10 @@ from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.memory import gap_of, key_of, record_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store, zero
+from mcpframe.spatial.lanes import get, load, put, store, vector, zero
 
 TOLD = -1
 """In TAKEN_MODES: the contact stands in the record already."""
@@ -36,8 +37,10 @@ def take_impulses(run):
     """Add the impulses of the touching contacts to those since the last record, with where they act now."""
     IS, XS = run.IS, run.XS
     for i in range(IS[at.N_TOUCHING]):
-        contact, record = IS[at.TOUCHING] + i * found.CONTACT_ROW, IS[at.RECORDS] + i * RECORD
-        key = get(IS, contact + found.C_KEY)
+        contact, record = IS[at.TOUCHING] + i * found.CONTACT_ROW, record_of(run, i)
+        key = key_of(run, i)
+        if key < 0:  # a limit
+            continue
         k = taken_place(run, key, i)
         if k < 0:
             if IS[at.N_TAKEN] == IS[at.CAPACITY] * at.TAKEN_ROOM:
@@ -51,7 +54,9 @@ def take_impulses(run):
             put(IS, IS[at.TAKEN_BODIES] + 2 * k + 1, get(IS, contact + found.C_BODY_B))
             store(XS, IS[at.TAKEN] + k * at.TAKEN_ROW, zero())
         row = IS[at.TAKEN] + k * at.TAKEN_ROW
-        store(XS, row, load(XS, row) + load(XS, IS[at.IMPULSES] + 4 * i))
+        impulse = IS[at.IMPULSES] + 4 * i
+        push = vector(get(XS, impulse), get(XS, impulse + 1), get(XS, impulse + 2))
+        store(XS, row, load(XS, row) + push)
         store(XS, row + at.T_POINT, load(XS, record))
         store(XS, row + at.T_NORMAL, load(XS, record + NORMAL.start))
         put(XS, row + at.T_GAP, get(XS, IS[at.GAPS] + i))
@@ -64,8 +69,7 @@ def take_modes(run):
     for k in range(IS[at.N_TAKEN]):
         put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
     for i in range(IS[at.N_TOUCHING]):
-        key = get(IS, IS[at.TOUCHING] + i * found.CONTACT_ROW + found.C_KEY)
-        k = taken_place(run, key, i)
+        k = taken_place(run, key_of(run, i), i)
         if k >= 0:
             put(IS, IS[at.TAKEN_MODES] + k, get(IS, IS[at.MODES] + i))
 
@@ -75,11 +79,15 @@ def record_impact(run, before, compressed, after):
     """Record an impact of the touching contacts."""
     IS, XS, OUT = run.IS, run.XS, run.OUT_IMPACTS
     row = IS[at.N_OUT_IMPACTS] * at.OUT_IMPACT
-    depth = 0.0
+    depth, limits = 0.0, 0
     for i in range(IS[at.N_TOUCHING]):
-        depth = max(depth, -get(XS, IS[at.GAPS] + i))
+        if key_of(run, i) < 0:
+            limits += 1
+        else:
+            depth = max(depth, -gap_of(run, i))
     put(OUT, row + at.H_TIME, XS[at.TIME])
-    put(OUT, row + at.H_CONTACTS, float(IS[at.N_TOUCHING]))
+    put(OUT, row + at.H_CONTACTS, float(IS[at.N_TOUCHING] - limits))
+    put(OUT, row + at.H_LIMITS, float(limits))
     put(OUT, row + at.H_BEFORE, before)
     put(OUT, row + at.H_COMPRESSED, compressed)
     put(OUT, row + at.H_AFTER, after)
@@ -102,7 +110,7 @@ def record_contact(run, body_a, body_b, key, mode, gap):
     row = IS[at.N_OUT_CONTACTS] * at.OUT_CONTACT
     put(OUT, row + at.C_A, float(body_a))
     put(OUT, row + at.C_B, float(body_b))
-    put(OUT, row + at.C_KEY, float(key))
+    put(OUT, row + at.C_NAME, float(key))
     put(OUT, row + at.C_MODE, float(mode))
     put(OUT, row + at.C_GAP, gap)
     put(IS, at.N_OUT_CONTACTS, IS[at.N_OUT_CONTACTS] + 1)
@@ -165,6 +173,9 @@ def record_step(run, X, time, kinetic, potential, n_impacts):
     put(OUT, row + at.O_POTENTIAL, potential)
     put(OUT, row + at.O_RESIDUAL, XS[at.RESIDUAL] if IS[at.N_SOLVES] > 0 else math.nan)
     put(OUT, row + at.O_SOLVED, float(IS[at.N_SOLVES]))
+    put(OUT, row + at.O_STATUS, float(IS[at.STATUS]))
+    put(OUT, row + at.O_AUTO, float(IS[at.BY_AUTO]))
+    put(OUT, row + at.O_DRIFT, XS[at.DRIFT])
     put(OUT, row + at.O_ITERATIONS, float(IS[at.ITERATIONS]))
     put(OUT, row + at.O_BUILD, float(IS[at.BUILD]))
     put(OUT, row + at.O_SOLVE, float(IS[at.SOLVING]))
@@ -189,4 +200,6 @@ def forget_figures(run):
     put(IS, at.BUILD, 0)
     put(IS, at.SOLVING, 0)
     put(IS, at.RECOVERY, 0)
+    put(IS, at.STATUS, 0)
+    put(IS, at.BY_AUTO, 0)
     put(run.XS, at.RESIDUAL, 0.0)

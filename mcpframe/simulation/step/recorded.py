@@ -9,9 +9,16 @@ from mcpframe.arrays import Array
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.model.model import Model
-from mcpframe.simulation.recording.steps import NONE, SOLVED, ContactTable, ImpactTable, StepBlock
+from mcpframe.simulation.recording.steps import (
+    ASKED,
+    AUTO,
+    NONE,
+    SOLVED,
+    ContactTable,
+    ImpactTable,
+    StepBlock,
+)
 from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step_rows import ASKED
 
 Indices = NDArray[np.int64]
 
@@ -50,6 +57,7 @@ class RecordedRows:
         rows = self.steps[: IS[at.N_OUT] * self.width].reshape(-1, self.width).copy()
         theta_end = at.OUT_HEAD + self.n_theta
         solved = rows[:, at.O_SOLVED] > 0
+        status = np.where(rows[:, at.O_STATUS] > 0, rows[:, at.O_STATUS] - 1, SOLVED)
         return StepBlock(
             time=rows[:, at.O_TIME],
             theta=rows[:, at.OUT_HEAD : theta_end],
@@ -57,8 +65,9 @@ class RecordedRows:
             kinetic_energy=rows[:, at.O_KINETIC],
             potential_energy=rows[:, at.O_POTENTIAL],
             residual=rows[:, at.O_RESIDUAL],
-            status=np.where(solved, SOLVED, NONE).astype(np.int8),
-            solver=np.where(solved, ASKED, NONE),
+            status=np.where(solved, status, NONE).astype(np.int8),
+            solver=np.where(solved, np.where(rows[:, at.O_AUTO] > 0, AUTO, ASKED), NONE),
+            drift=rows[:, at.O_DRIFT],
             iterations=rows[:, at.O_ITERATIONS].astype(np.int64),
             build_seconds=seconds * rows[:, at.O_BUILD],
             solve_seconds=seconds * rows[:, at.O_SOLVE],
@@ -76,7 +85,7 @@ class RecordedRows:
         return ContactTable(
             body_a=body_link[rows[:, at.C_A].astype(np.int64)],
             body_b=body_link[rows[:, at.C_B].astype(np.int64)],
-            key=rows[:, at.C_KEY].astype(np.int64),
+            key=rows[:, at.C_NAME].astype(np.int64),
             point=_three(rows, at.C_POINT),
             normal=_three(rows, at.C_NORMAL),
             gap=rows[:, at.C_GAP],
@@ -89,6 +98,7 @@ class RecordedRows:
         return ImpactTable(
             time=rows[:, at.H_TIME],
             n_contacts=rows[:, at.H_CONTACTS].astype(np.int64),
+            n_limits=rows[:, at.H_LIMITS].astype(np.int64),
             energy_before=rows[:, at.H_BEFORE],
             energy_compressed=rows[:, at.H_COMPRESSED],
             energy_after=rows[:, at.H_AFTER],

@@ -3,28 +3,12 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
+from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.problem.residual import certify_dense
-from mcpframe.simulation.step.memory import (
-    CERTIFY,
-    ITERATIONS,
-    KNOWN_CODES,
-    KNOWN_KEYS,
-    MOVED,
-    N_KNOWN,
-    N_SOLVES,
-    N_TOUCHING,
-    RESIDUAL,
-    REST_SPEED,
-    ROWS_PER_CONTACT,
-    SOLVE,
-    SOLVING,
-    TOL,
-    TOUCHING,
-    W_ROWS,
-    Z,
-)
+from mcpframe.simulation.step import host
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.memory import key_of
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (
@@ -44,10 +28,15 @@ from mcpframe.solving.stages import (
 )
 from mcpframe.spatial.lanes import get, put
 
+STEP, COMPRESSION, DECOMPRESSION = range(3)
+"""What a problem is of; it decides where the solver starts."""
+
+call_certify = by_address(certify_dense)
+
 
 @inline
 def row_of(IP, i, k):
-    """Return which row of z is the k-th of contact i: its beta, then its sigma."""
+    """Return which row of z is the k-th of what touches: its beta, then its sigma."""
     row = PROBLEM_HEAD + i * CONTACT_ROWS
     m = get(IP, row + Z_BETAS)
     return get(IP, row + Z_BETA) + k if k < m else get(IP, row + Z_SIGMA) + k - m
@@ -55,14 +44,26 @@ def row_of(IP, i, k):
 
 @inline
 def rows_of(IP, i):
-    """Return how many rows of z contact i has."""
+    """Return how many rows of z belong to what touches."""
     row = PROBLEM_HEAD + i * CONTACT_ROWS
     return get(IP, row + Z_BETAS) + get(IP, row + Z_SIGMAS)
 
 
 @inline
+def normal_row(IP, i):
+    """Return which row of z is the normal impulse of what touches."""
+    return get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)
+
+
+@inline
+def opens(run, i):
+    """Return whether what touches would open without any impulses."""
+    return get(run.XR, run.IP[Q_AT] + normal_row(run.IP, i)) > 0.0
+
+
+@inline
 def guess_free(run, i):
-    """Guess the codes of a contact that opens: no impulses, the slack as large as the slip."""
+    """Guess the codes of what opens: no impulses, the slack as large as the slip."""
     IP, XR = run.IP, run.XR
     row = PROBLEM_HEAD + i * CONTACT_ROWS
     first, m, normal = get(IP, row + Z_BETA), get(IP, row + Z_BETAS), get(IP, row + Z_NORMAL)
@@ -79,88 +80,113 @@ def guess_free(run, i):
 
 @inline
 def recall(run, i):
-    """Write the codes that a contact had in its last problem; return 1 where it pressed, -1 for new ones."""
+    """Write the codes that what touches had in its last problem.
+
+    Return 1 where it pressed, -1 if it is new.
+    """
     IS, IP = run.IS, run.IP
-    key = get(IS, IS[TOUCHING] + i * CONTACT_ROW + C_KEY)
-    at = place_of(IS, IS[KNOWN_KEYS], 1, IS[N_KNOWN], key)
-    if at < 0:
+    known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
+    if known < 0:
         return -1
     for k in range(rows_of(IP, i)):
-        run.codes[row_of(IP, i, k)] = get(IS, IS[KNOWN_CODES] + at * IS[ROWS_PER_CONTACT] + k)
-    return 1 if run.codes[get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)] == BASIC else 0
+        run.codes[row_of(IP, i, k)] = get(IS, IS[at.KNOWN_CODES] + known * IS[at.ROWS_EACH] + k)
+    return 1 if run.codes[normal_row(IP, i)] == BASIC else 0
 
 
 @callee
 def recall_basis(run):
-    """Write codes to start from: of contacts that pressed as they were, of others a guess.
+    """Write codes to start a step from: of those that pressed as they were, of others a guess.
 
-    A new contact opens where it would without any impulses, and slides where it would not; after an impact
-    all open that would.
+    A new one opens where it would without any impulses, and slides where it would not; after an impact all
+    open that would.
     """
-    IP, moved = run.IP, run.IS[MOVED] != 0
-    for i in range(run.IS[N_TOUCHING]):
-        normal = get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)
-        opens = get(run.XR, IP[Q_AT] + normal) > 0.0
+    moved = run.IS[at.MOVED] != 0
+    for i in range(run.IS[at.N_TOUCHING]):
         pressed = recall(run, i)
-        if pressed == 1 and not (moved and opens):
+        if pressed == 1 and not (moved and opens(run, i)):
             continue
         guess_free(run, i)
-        if pressed < 0 and not opens:
-            run.codes[normal] = BASIC
+        if pressed < 0 and not opens(run, i):
+            run.codes[normal_row(run.IP, i)] = BASIC
 
 
 @callee
 def press_new(run):
-    """Write codes to start from where new contacts strike: these press and slide, all others open."""
-    IP = run.IP
-    for i in range(run.IS[N_TOUCHING]):
-        normal = get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)
+    """Write codes to start compression from: those that strike press and slide, all others open."""
+    for i in range(run.IS[at.N_TOUCHING]):
         guess_free(run, i)
-        if get(run.XR, IP[Q_AT] + normal) < -run.XS[REST_SPEED]:
-            run.codes[normal] = BASIC
+        if get(run.XR, run.IP[Q_AT] + normal_row(run.IP, i)) < -run.XS[at.REST_SPEED]:
+            run.codes[normal_row(run.IP, i)] = BASIC
 
 
 @callee
 def release_opening(run):
-    """Guess anew the codes of contacts that would open without any impulses; keep those of the others."""
-    IP = run.IP
-    for i in range(run.IS[N_TOUCHING]):
-        normal = get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL)
-        if get(run.XR, IP[Q_AT] + normal) > 0.0:
+    """Write codes to start decompression from: guess anew what would open, keep those of the others."""
+    for i in range(run.IS[at.N_TOUCHING]):
+        if opens(run, i):
             guess_free(run, i)
 
 
 @callee
-def remember_basis(run):
-    """Keep the codes of the touching contacts for the next step."""
-    IS, IP = run.IS, run.IP
-    for i in range(IS[N_TOUCHING]):
-        put(IS, IS[KNOWN_KEYS] + i, get(IS, IS[TOUCHING] + i * CONTACT_ROW + C_KEY))
-        for k in range(rows_of(IP, i)):
-            put(IS, IS[KNOWN_CODES] + i * IS[ROWS_PER_CONTACT] + k, run.codes[row_of(IP, i, k)])
-    put(IS, N_KNOWN, IS[N_TOUCHING])
-
-
-call_certify = by_address(certify_dense)
+def start_basis(run, kind):
+    """Write codes to start from; those of closures are always in the basis."""
+    for i in range(run.IE[N_LOOP_ROWS]):
+        run.codes[i] = BASIC
+    if kind == STEP:
+        recall_basis(run)
+    elif kind == COMPRESSION:
+        press_new(run)
+    else:
+        release_opening(run)
 
 
 @callee
-def solved(run, warm):
-    """Solve the problem of the formulation; return whether its residual is within the tolerance."""
+def remember_basis(run):
+    """Keep the codes of what touches for the next step."""
+    IS, IP = run.IS, run.IP
+    for i in range(IS[at.N_TOUCHING]):
+        put(IS, IS[at.KNOWN_KEYS] + i, key_of(run, i))
+        for k in range(rows_of(IP, i)):
+            put(IS, IS[at.KNOWN_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row_of(IP, i, k)])
+    put(IS, at.N_KNOWN, IS[at.N_TOUCHING])
+
+
+@callee
+def solve_natively(run):
+    """Solve the problem by the solver's kernel; return whether its residual is within the tolerance."""
     IS, XS, IP, XR = run.IS, run.XS, run.IP, run.XR
-    clock = cycles()
     n = IP[N_ROWS]
     M, q = matrix_window(XR, IP[M_AT], n, n), window(XR, IP[Q_AT], n)
-    lower, upper, z = window(XR, IP[LOWER_AT], n), window(XR, IP[UPPER_AT], n), window(XS, IS[Z], n)
+    lower, upper, z = window(XR, IP[LOWER_AT], n), window(XR, IP[UPPER_AT], n), window(XS, IS[at.Z], n)
     scale = 1.0
     for i in range(n):
         scale = max(scale, 1.0 + abs(q[i]))
-    tol = XS[TOL] * scale
-    iterations = call_solve(run.A[SOLVE], (M, q, lower, upper, run.codes, warm, tol, z, run.W, run.IW))
-    w = window(XS, IS[W_ROWS], n)
-    residual = call_certify(run.A[CERTIFY], (M, q, lower, upper, z, w))
-    put(IS, ITERATIONS, IS[ITERATIONS] + iterations)
-    put(IS, N_SOLVES, IS[N_SOLVES] + 1)
-    put(XS, RESIDUAL, max(XS[RESIDUAL], residual))
-    put(IS, SOLVING, IS[SOLVING] + cycles() - clock)
-    return residual <= tol
+    tol = XS[at.TOL] * scale
+    iterations = call_solve(run.A[at.SOLVE], (M, q, lower, upper, run.codes, True, tol, z, run.W, run.IW))
+    residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, window(XS, IS[at.W_ROWS], n)))
+    put(IS, at.ITERATIONS, IS[at.ITERATIONS] + iterations)
+    if residual <= tol:
+        put(IS, at.N_SOLVES, IS[at.N_SOLVES] + 1)
+        put(XS, at.RESIDUAL, max(XS[at.RESIDUAL], residual))
+        return True
+    return False
+
+
+@callee
+def solve_problem(run, X, kind, rise):
+    """Solve the problem of the formulation; return DONE, NO_SOLUTION or RAISED.
+
+    What the kernel does not solve, Python tries: other starts, other solvers, as the scene says. Where
+    something is to rise that cannot, at the speed `rise`, that is no failure but an answer: NO_SOLUTION.
+    """
+    IS = run.IS
+    start_basis(run, kind)
+    clock = cycles()
+    code = at.DONE
+    if IS[at.HOST_SOLVE] != 0 or not solve_natively(run):
+        code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)
+    put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
+    if code == at.DONE and kind == STEP:
+        remember_basis(run)
+        put(IS, at.MOVED, 0)
+    return code

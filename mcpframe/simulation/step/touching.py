@@ -1,69 +1,52 @@
-"""Which contacts touch, which were closed before, and what the detection says about them."""
+"""What touches: contacts that the detection finds and joint limits that are reached, as one family.
+
+A limit is a contact of a hinge: it has a key (below zero, so that limits come first in every table), a gap, a
+normal speed and a record, whose normal is the axis of the hinge that the limit holds, with its sign.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import math
-
-from mcpframe.contact.contact import GAP, NORMAL, RECORD
+from mcpframe.contact.contact import GAP, NORMAL, RECORD, RESTITUTION
 from mcpframe.contact.detection import records as found
 from mcpframe.contact.detection.kernels.detect import detect_contacts
+from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK
 from mcpframe.jit import by_address, callee, inline, window
 from mcpframe.multibody.kernels.entries import place
-from mcpframe.multibody.memory.records import (
-    B_POSITION,
-    B_VELOCITY,
-    BODIES,
-    BODY,
-    REFERENCE,
-    SECTION,
-    TREE,
-    TREE_ROW,
-)
-from mcpframe.simulation.step.memory import (
-    CAPACITY,
-    CLOSED,
-    DETECT,
-    DONE,
-    GAPS,
-    N_CLOSED,
-    N_PLANNED,
-    N_SHAPES,
-    N_TOUCHING,
-    NO_ROOM,
-    PENETRATION,
-    PLACE,
-    PLAN,
-    PLANNED_KEYS,
-    RECORDS,
-    REST_SPEED,
-    SHAPE_BODY,
-    SHAPE_REACH,
-    TOUCHING,
-)
+from mcpframe.multibody.kernels.loops import hinge_wrench, reference_of
+from mcpframe.multibody.memory.records import B_VELOCITY, BODIES, BODY, THETA, THETA_DDOT, THETA_DOT
+from mcpframe.simulation.step import host
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.memory import found_gap, found_key, gap_of, key_of, n_found, record_of
 from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
-from mcpframe.spatial.lanes import get, load, put, zero
+from mcpframe.spatial.lanes import get, load, put, store, zero
 
 call_detect = by_address(detect_contacts)
 call_place = by_address(place)
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
+CLOSED_ONES, IN_REACH = range(2)
+"""Which limits take part: those that are reached; those that a step of dt can reach, see `contact.limits`."""
 
 
 @inline
 def look(run, Y, margin):
     """Place all bodies of a state and find its contacts up to a margin."""
-    call_place(run.A[PLACE], (run.I, Y))
+    call_place(run.A[at.PLACE], (run.I, Y))
     return find(run, Y, margin)
 
 
 @inline
 def find(run, Y, margin):
-    """Find the contacts of a state whose bodies are placed; DONE or NO_ROOM."""
+    """Find the contacts of a state whose bodies are placed."""
     put(run.XD, found.MARGIN, margin)
-    n = call_detect(run.A[DETECT], (run.I, Y, run.ID, run.XD))
-    return NO_ROOM if n == found.ROOM or n > run.IS[CAPACITY] else DONE
+    n = call_detect(run.A[at.DETECT], (run.I, Y, run.ID, run.XD))
+    if n == found.ROOM:
+        return at.NO_ROOM
+    if run.IS[at.HOST_DETECTION] != 0 and run.ID[found.N_FOREIGN] > 0:
+        return host.call_host(run.A[at.HOST], host.FIND, Y, margin)
+    return at.DONE
 
 
 @inline
@@ -83,8 +66,29 @@ def place_of(table, start, width, n, key):
 
 @inline
 def touching_place(run, key):
-    """Return which of the touching contacts has a key, -1 for none."""
-    return place_of(run.IS, run.IS[TOUCHING] + found.C_KEY, ROW, run.IS[N_TOUCHING], key)
+    """Return which of those that touch has a key, -1 for none."""
+    return place_of(run.IS, run.IS[at.TOUCHING] + found.C_KEY, ROW, run.IS[at.N_TOUCHING], key)
+
+
+@inline
+def limit_of(key):
+    """Return the limit that a key belongs to, and the key of a limit."""
+    return -1 - key
+
+
+@inline
+def limit_gap(run, X, i):
+    """Return the way left to a limit, negative beyond it."""
+    theta = get(X, run.I[THETA] + get(run.IS, run.IS[at.LIMITS] + i * at.LIMIT_ROW + at.M_THETA))
+    values = run.IS[at.LIMIT_VALUES] + 4 * i
+    return get(run.XS, values + at.M_SIGN) * (theta - get(run.XS, values + at.M_BOUND))
+
+
+@inline
+def limit_speed(run, X, i):
+    """Return the rate at which the gap of a limit opens."""
+    rate = get(X, run.I[THETA_DOT] + get(run.IS, run.IS[at.LIMITS] + i * at.LIMIT_ROW + at.M_DOF))
+    return get(run.XS, run.IS[at.LIMIT_VALUES] + 4 * i + at.M_SIGN) * rate
 
 
 @inline
@@ -93,24 +97,7 @@ def point_velocity(I, X, body, point):
     if body < 0:
         return zero()
     w, v = load_pair(X, I[BODIES] + body * BODY + B_VELOCITY)
-    at = load(X, I[REFERENCE] + 4 * get(I, I[TREE] + body * TREE_ROW + SECTION))
-    return v + cross(w, point - at)
-
-
-@callee
-def fastest_point(run, X):
-    """Return a speed that no point of any shape exceeds."""
-    I, IS, XS = run.I, run.IS, run.XS
-    fastest = 0.0
-    for i in range(IS[N_SHAPES]):
-        body = get(IS, IS[SHAPE_BODY] + i)
-        if body >= 0:
-            o = I[BODIES] + body * BODY
-            w, v = load_pair(X, o + B_VELOCITY)
-            origin = v + cross(w, load(X, o + B_POSITION))
-            turning = math.sqrt(dot(w, w)) * get(XS, IS[SHAPE_REACH] + i)
-            fastest = max(fastest, math.sqrt(dot(origin, origin)) + turning)
-    return fastest
+    return v + cross(w, point - reference_of(I, X, body))
 
 
 @inline
@@ -122,76 +109,160 @@ def approach(I, X, contacts, c, records, r):
     return dot(load(records, r + NORMAL_AT), v_a - v_b)
 
 
-@callee
-def take_touching(run, X):
-    """Keep the contacts of the state that the last detection has found: closed ones, and slow ones near by.
+@inline
+def opening_speed(run, X, i):
+    """Return the speed at which the gap of what touches opens, negative where it closes."""
+    key = key_of(run, i)
+    if key < 0:
+        return limit_speed(run, X, limit_of(key))
+    return approach(run.I, X, run.IS, run.IS[at.TOUCHING] + i * ROW, run.XS, record_of(run, i))
 
-    A contact that is not closed yet, but about to be and slowly, takes part with its gap: it closes without
-    an impact.
+
+@inline
+def is_in_reach(run, X, i, gap):
+    """Return whether a fixed step can reach a limit; one that throws back has to be reached already."""
+    limit = run.IS[at.LIMITS] + i * at.LIMIT_ROW
+    if get(run.XS, run.IS[at.LIMIT_VALUES] + 4 * i + at.M_RESTITUTION) > 0.0:
+        return gap <= run.XS[at.PENETRATION]
+    d, dt = get(run.IS, limit + at.M_DOF), run.XS[at.DT]
+    rate = abs(get(X, run.I[THETA_DOT] + d)) + dt * abs(get(X, run.I[THETA_DDOT] + d))
+    return gap <= REACH_MARGIN * dt * rate + REACH_SLACK
+
+
+@callee
+def take_limit(run, X, i, gap, n):
+    """Write limit i as the n-th of those that touch."""
+    IS, XS = run.IS, run.XS
+    limit, values = IS[at.LIMITS] + i * at.LIMIT_ROW, IS[at.LIMIT_VALUES] + 4 * i
+    slides, body = get(IS, limit + at.M_SLIDES), get(IS, limit + at.M_BODY)
+    x, moment, force = hinge_wrench(run.I, X, get(IS, limit + at.M_DOF), body, slides)
+    row, record = IS[at.TOUCHING] + n * ROW, record_of(run, n)
+    put(IS, row + found.C_BODY_A, body)
+    put(IS, row + found.C_BODY_B, get(IS, limit + at.M_PARENT))
+    put(IS, row + found.C_KEY, limit_of(i))
+    put(IS, row + found.C_MATERIAL, IS[at.LIMIT_LAW] + slides)
+    store(XS, record, x)
+    store(XS, record + NORMAL_AT, get(XS, values + at.M_SIGN) * (moment + force))
+    put(XS, record + GAP, gap)
+    put(XS, record + RESTITUTION, get(XS, values + at.M_RESTITUTION))
+    put(XS, IS[at.GAPS] + n, gap)
+
+
+@callee
+def take_touching(run, X, which_limits):
+    """Keep what touches at the state whose contacts the last detection has found.
+
+    A contact or limit that is not closed yet, but about to be and slowly, takes part with its gap: it closes
+    without an impact. Returns DONE, or NO_ROOM.
     """
     ID, XD, IS, XS = run.ID, run.XD, run.IS, run.XS
     n = 0
-    for i in range(ID[found.N_CONTACTS]):
+    for i in range(IS[at.N_LIMITS] - 1, -1, -1):
+        gap = limit_gap(run, X, i)
+        touches = gap <= XS[at.PENETRATION] or (
+            gap <= XS[at.NEAR] and limit_speed(run, X, i) >= -XS[at.REST_SPEED]
+        )
+        if which_limits == IN_REACH:
+            touches = is_in_reach(run, X, i, gap)
+        if touches:
+            if n == IS[at.CAPACITY]:
+                return at.NO_ROOM
+            take_limit(run, X, i, gap, n)
+            n += 1
+    for i in range(n_found(run)):
         contact, record = ID[found.CONTACTS] + i * ROW, ID[found.RECORDS] + i * RECORD
-        gap = get(XD, record + GAP)
-        if gap > XS[PENETRATION] and approach(run.I, X, ID, contact, XD, record) < -XS[REST_SPEED]:
+        gap = found_gap(run, i)
+        if gap > XS[at.PENETRATION] and approach(run.I, X, ID, contact, XD, record) < -XS[at.REST_SPEED]:
             continue
+        if n == IS[at.CAPACITY]:
+            return at.NO_ROOM
         for k in range(ROW):
-            put(IS, IS[TOUCHING] + n * ROW + k, get(ID, contact + k))
+            put(IS, IS[at.TOUCHING] + n * ROW + k, get(ID, contact + k))
         for k in range(RECORD):
-            put(XS, IS[RECORDS] + n * RECORD + k, get(XD, record + k))
-        put(XS, IS[GAPS] + n, gap)
+            put(XS, record_of(run, n) + k, get(XD, record + k))
+        put(XS, IS[at.GAPS] + n, gap)
         n += 1
-    put(IS, N_TOUCHING, n)
+    put(IS, at.N_TOUCHING, n)
+    return at.DONE
 
 
 @callee
 def take_closed(run):
-    """Remember the touching contacts as closed."""
+    """Remember what touches as closed."""
     IS = run.IS
-    for i in range(IS[N_TOUCHING]):
-        put(IS, IS[CLOSED] + i, get(IS, IS[TOUCHING] + i * ROW + found.C_KEY))
-    put(IS, N_CLOSED, IS[N_TOUCHING])
+    for i in range(IS[at.N_TOUCHING]):
+        put(IS, IS[at.CLOSED] + i, key_of(run, i))
+    put(IS, at.N_CLOSED, IS[at.N_TOUCHING])
 
 
 @callee
 def plan_touching(run):
-    """Have the formulation lay out the problem of the touching contacts, unless it is that of the last."""
+    """Have the formulation lay out the problem of what touches, unless it is that of the last."""
     IS = run.IS
-    n = IS[N_TOUCHING]
-    same = n == get(IS, N_PLANNED)
+    n = IS[at.N_TOUCHING]
+    same = n == IS[at.N_PLANNED]
     for i in range(n):
-        key = get(IS, IS[TOUCHING] + i * ROW + found.C_KEY)
-        same = same and get(IS, IS[PLANNED_KEYS] + i) == key
-        put(IS, IS[PLANNED_KEYS] + i, key)
+        key = key_of(run, i)
+        same = same and get(IS, IS[at.PLANNED_KEYS] + i) == key
+        put(IS, IS[at.PLANNED_KEYS] + i, key)
     if not same:
-        put(IS, N_PLANNED, n)
-        contacts = window(IS, IS[TOUCHING], n * ROW)
-        call_plan(run.A[PLAN], (run.I, run.IR, run.XR, run.IP, contacts, n))
+        put(IS, at.N_PLANNED, n)
+        touching = window(IS, IS[at.TOUCHING], n * ROW)
+        call_plan(run.A[at.PLAN], (run.I, run.IE, run.IR, run.XR, run.IP, touching, n))
+
+
+@inline
+def can_strike(run, i):
+    """Return whether a closed contact or limit can be an impact.
+
+    A limit of fixed steps where it throws back.
+    """
+    if gap_of(run, i) > run.XS[at.PENETRATION]:
+        return False
+    return key_of(run, i) >= 0 or run.IS[at.EVENT_DRIVEN] != 0 or at.restitution_of(run, i) > 0.0
 
 
 @callee
 def is_impact(run, X):
-    """Return whether a closed contact that was not closed before approaches."""
-    I, IS, XS = run.I, run.IS, run.XS
-    for i in range(IS[N_TOUCHING]):
-        row, record = IS[TOUCHING] + i * ROW, IS[RECORDS] + i * RECORD
-        if get(XS, IS[GAPS] + i) > XS[PENETRATION]:
+    """Return whether a closed contact or limit that was not closed before approaches."""
+    IS = run.IS
+    for i in range(IS[at.N_TOUCHING]):
+        if not can_strike(run, i):
             continue
-        if place_of(IS, IS[CLOSED], 1, IS[N_CLOSED], get(IS, row + found.C_KEY)) >= 0:
+        if place_of(IS, IS[at.CLOSED], 1, IS[at.N_CLOSED], key_of(run, i)) >= 0:
             continue
-        if approach(I, X, IS, row, XS, record) < -XS[REST_SPEED]:
+        if opening_speed(run, X, i) < -run.XS[at.REST_SPEED]:
             return True
     return False
 
 
 @callee
-def smallest_new_gap(run, margin):
-    """Return the smallest gap found last among contacts that were not touching, at most a margin."""
-    ID, XD = run.ID, run.XD
+def smallest_new_gap(run, Y, margin):
+    """Return the smallest gap, of Y and the contacts found there, of what was not touching.
+
+    At most a margin.
+    """
     smallest = margin
-    for i in range(ID[found.N_CONTACTS]):
-        gap = get(XD, ID[found.RECORDS] + i * RECORD + GAP)
-        if gap < smallest and touching_place(run, get(ID, ID[found.CONTACTS] + i * ROW + found.C_KEY)) < 0:
+    for i in range(n_found(run)):
+        gap = found_gap(run, i)
+        if gap < smallest and touching_place(run, found_key(run, i)) < 0:
+            smallest = gap
+    for i in range(run.IS[at.N_LIMITS]):
+        gap = limit_gap(run, Y, i)
+        if gap < smallest and touching_place(run, limit_of(i)) < 0:
             smallest = gap
     return smallest
+
+
+@inline
+def gap_there(run, Y, i, otherwise):
+    """Return the gap that what touches has at Y, whose contacts were found last.
+
+    Where it is far, another value.
+    """
+    key = key_of(run, i)
+    if key < 0:
+        return limit_gap(run, Y, limit_of(key))
+    at_key = run.ID[found.CONTACTS] + found.C_KEY
+    where = place_of(run.ID, at_key, ROW, n_found(run), key)
+    return found_gap(run, where) if where >= 0 else otherwise

@@ -24,7 +24,7 @@ from mcpframe.multibody import Model
 from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, HeightField, Mesh, Plane, Sphere
 from mcpframe.scene.scene_file import parse_scene
 from mcpframe.simulation.recording.header import geometry_from, geometry_table
-from mcpframe.simulation.travel import Travel
+from mcpframe.simulation.step.sizes import ShapeSizes
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
 from mcpframe.view.camera import Camera
 from mcpframe.view.outlines import faces, reach
@@ -298,8 +298,8 @@ def test_what_is_shot_at_a_thin_field_does_not_pass_through(shape):
 
 def test_travel_takes_a_cell_or_the_depth_for_the_thickness():
     model = Model([free_link("a", Sphere(1.0))], geometry=[Geometry(HeightField(np.eye(3), (0.3, 0.2), 0.4))])
-    travel = Travel(Detector(model))
-    assert travel.thickness.tolist() == [0.2, 2.0]
+    sizes = ShapeSizes(Detector(model))
+    assert sizes.thickness.tolist() == [0.2, 2.0]
     assert not Detector(model).compiled
 
 

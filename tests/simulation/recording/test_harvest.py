@@ -8,8 +8,8 @@ import pytest
 import mcpframe as mf
 from mcpframe import FileFormatError, OptionError
 from mcpframe.cli import main
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.harvest import Harvest
-from mcpframe.simulation.stepping import Stepper
 
 SCENES = Path(__file__).parents[3] / "examples" / "scenes"
 
@@ -31,13 +31,10 @@ def bits_of(problem):
     return [np.asarray(array).tobytes() for array in (problem.M, problem.q, problem.lower, problem.upper)]
 
 
-def test_the_corpus_holds_what_the_stepper_has_solved_in_its_order(tmp_path):
+def test_the_corpus_holds_what_the_engine_has_solved_in_its_order(tmp_path):
     scene, seen = bouncing_ball(), []
-    stepper = Stepper(scene, lambda told: seen.append((told, bits_of(told.problem))))
-    state = scene.initial_state()
-    for k in range(200):
-        stepper.step(state)
-        state.update(time=(k + 1) * 1e-3)
+    engine = Engine(scene, lambda told: seen.append((told, bits_of(told.problem))))
+    engine.advance(scene.initial_state(), 0, 200)
     mf.simulate(scene, out=tmp_path, harvest=True)
     with mf.Corpus(tmp_path / "problems.h5") as corpus:
         assert len(corpus) == len(seen) > 20

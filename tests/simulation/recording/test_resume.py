@@ -14,10 +14,9 @@ from mcpframe import FileFormatError, OptionError
 from mcpframe.cli import main
 from mcpframe.scene.fingerprint import digest, fingerprints
 from mcpframe.scene.settings import Output
-from mcpframe.simulation.engine import StepperEngine, engine_of
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.resume import ResumeWarning, header_of
 from mcpframe.simulation.recording.steps import StepBlock
-from mcpframe.simulation.stepping import Stepper
 
 SUPPORT = Path(__file__).parents[2] / "support"
 SCENES = sorted((Path(__file__).parents[3] / "examples" / "scenes").glob("*.toml"))
@@ -31,7 +30,7 @@ import os, random, signal, sys, time
 from functools import partial
 from types import SimpleNamespace
 
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2].split(os.pathsep)
 import mcpframe as mf
 from mcpframe.simulation import simulate
 from mcpframe.simulation.recording import resume
@@ -101,7 +100,14 @@ def bits_of(problem):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a POSIX system")
 @pytest.mark.parametrize("harvest", [[], ["harvest"]], ids=["alone", "harvested"])
 def test_a_run_that_is_killed_again_and_again_ends_in_the_bits_of_one_that_is_not(tmp_path, harvest):
-    command = [sys.executable, "-c", KILLED, str(tmp_path), str(SUPPORT), *harvest]
+    command = [
+        sys.executable,
+        "-c",
+        KILLED,
+        str(tmp_path),
+        os.pathsep.join((str(SUPPORT), str(Path(__file__).parent))),
+        *harvest,
+    ]
     finished = subprocess.run(command, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.count("killed") >= 3
@@ -127,11 +133,11 @@ def test_every_example_goes_on_to_the_same_bits_when_it_is_extended(path, tmp_pa
 
 
 def slow_engine(scene):
-    return StepperEngine(Stepper(scene))
+    return Engine(scene.with_stepping(formulation="mc"))
 
 
 @pytest.mark.parametrize("every", [1, 4])
-@pytest.mark.parametrize("make", [engine_of, slow_engine])
+@pytest.mark.parametrize("make", [Engine, slow_engine])
 def test_the_cutting_into_blocks_changes_no_bit(make, every):
     scene = replace(tumbling_box(), output=Output(every=every))
 
@@ -149,7 +155,7 @@ def test_the_cutting_into_blocks_changes_no_bit(make, every):
 @pytest.mark.parametrize("harvest", [False, True])
 def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, harvest):
     def interrupted(scene, observe):
-        engine = engine_of(scene, observe)
+        engine = Engine(scene, observe)
         advance = engine.advance
 
         def until_interrupted(state, first, count):
@@ -161,7 +167,7 @@ def test_an_interrupted_run_goes_on(tmp_path, monkeypatch, harvest):
         engine.advance = until_interrupted
         return engine
 
-    monkeypatch.setattr("mcpframe.simulation.simulate.engine_of", interrupted)
+    monkeypatch.setattr("mcpframe.simulation.simulate.Engine", interrupted)
     monkeypatch.setattr("mcpframe.simulation.simulate.BLOCK_STEPS", 30)
     with pytest.raises(KeyboardInterrupt):
         mf.simulate(tumbling_box(), out=tmp_path / "run", harvest=harvest)

@@ -75,6 +75,11 @@ class LawBlocks:
         """Number of slacks of all contacts."""
         return int(self.sigma_start[-1])
 
+    def along_normals(self, speeds: Array) -> Array:
+        """Return D* v_u of normal speeds alone [n_beta], given for every contact [n_u]."""
+        along: Array = self.normal * np.repeat(speeds, np.diff(self.beta_start))
+        return along
+
     def contact_blocks(self, layout: Layout) -> ContactBlocks | None:
         """Return where the contacts' unknowns lie in z, for solvers that know Coulomb's cone."""
         if self.mu is None:

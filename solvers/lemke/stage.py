@@ -21,7 +21,7 @@ from mcpframe.jit import (
 from mcpframe.solvers.lemke.attempts import N_WORK_ROWS, call_solve_dense, solve_dense
 from mcpframe.solvers.shared.tableau import N_FLOAT_ROWS, N_INT_ROWS
 from mcpframe.solvers.shared.workspace import LINE, aligned
-from mcpframe.solving.stages import CompiledSolver
+from mcpframe.solving.stages import SolverStage
 
 # Head of IW, before the dictionary's integers.
 ADDRESS, MAX_PIVOTS, ATTEMPTS, STOP = range(4)
@@ -46,7 +46,7 @@ def solve_in_place(M, q, lower, upper, codes, warm, tol, z, W, IW):
     return pivots
 
 
-def compiled_lemke(max_pivots: int, attempts: int) -> CompiledSolver:
+def lemke_stage(max_pivots: int, attempts: int) -> SolverStage:
     """Return Lemke's method with these options for callers in compiled code."""
 
     def room(n: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -55,4 +55,4 @@ def compiled_lemke(max_pivots: int, attempts: int) -> CompiledSolver:
         IW[[ADDRESS, MAX_PIVOTS, ATTEMPTS]] = address(solve_dense), max_pivots, attempts
         return W, IW
 
-    return CompiledSolver(address(solve_in_place), room)
+    return SolverStage(address(solve_in_place), room)

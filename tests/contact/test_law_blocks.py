@@ -4,7 +4,7 @@ import numpy as np
 
 import mcpframe as mf
 from mcpframe import systems
-from mcpframe.formulations.law_blocks import LawBlocks, block_diagonal
+from mcpframe.contact.law_blocks import LawBlocks, block_diagonal
 
 
 def laws_of(*laws):

@@ -1,0 +1,474 @@
+"""`os` for callers in compiled code: the plan of a step, and the way back from impulses to rates.
+
+As `plan` and `recovery`, on one workspace with room for any contacts and limits up to a number. Closures come
+first, each row a group of one form; a joint limit is a contact whose law has one component.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from mcpframe.arrays import Array
+from mcpframe.contact.contact import RECORD
+from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
+from mcpframe.contact.law import FORCE_N, LawRows
+from mcpframe.contact.outcome import MODE_TOLERANCE
+from mcpframe.formulations.operational.kernels import (
+    DIRECTIONS,
+    FORM_AT,
+    FORM_COMPONENT,
+    FORM_CONTACT,
+    FORM_HEAD,
+    FORM_LAMBDA,
+    FORM_SHIFT,
+    FORM_VELOCITY,
+    G_DIRECTIONS,
+    G_FORM,
+    G_FORMS,
+    G_UNKNOWN,
+    G_UNKNOWNS,
+    GROUP_ROW,
+    GROUPS,
+    M_AT,
+    N_FORMS,
+    N_GROUPS,
+    N_Z,
+    R_AXES,
+    SCRATCH,
+    SIGNS,
+    group_constants,
+    impulses_of_forms,
+    operational_space,
+    push_forms,
+)
+from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
+from mcpframe.multibody.kernels.mass import solve_mass_into
+from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
+from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
+from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
+from mcpframe.multibody.memory.records import PAIR
+from mcpframe.multibody.memory.row_packing import room_for_rows
+from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
+from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
+from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.solving.stages import (
+    CONTACT_ROWS,
+    LOWER_AT,
+    N_ROWS,
+    PROBLEM_HEAD,
+    Q_AT,
+    ROLLING,
+    SEPARATING,
+    SLIDING,
+    UPPER_AT,
+    Z_BETA,
+    Z_BETAS,
+    Z_NORMAL,
+    Z_SIGMA,
+    Z_SIGMAS,
+    FormulationStages,
+)
+from mcpframe.solving.stages import M_AT as PROBLEM_M_AT
+from mcpframe.spatial.lanes import get, load, put, store, zero
+
+Integers = NDArray[np.int64]
+
+# Head of IR, after that of the forms: the laws, where data of laws and bounds begin in XR, and the address of
+# the kernel that assembles.
+LAWS, LAW_DATA, BOUNDS, OPERATIONAL_SPACE, N_LAW_DATA, LAWS_GROW = range(FORM_HEAD, FORM_HEAD + 6)
+# How many rows of closures come first, where their targets begin in XR, where in DIRECTIONS their C = 1 is,
+# and where in IR law, beta and sigma of everything that touches begin.
+N_LOOPS_AHEAD, TARGETS, UNIT, GROUP_LAW = range(FORM_HEAD + 6, FORM_HEAD + 10)
+COMPILED_HEAD = FORM_HEAD + 10
+# Behind the impulses of the forms, which are behind FORM_VELOCITY: their velocities after the step.
+
+# Row of LAWS: counts of forms, of beta and sigma, which beta is the normal impulse, components of the forms,
+# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin, and which form takes
+# the shift. Behind all of LAW_DATA: what it grows by with dt.
+L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA = 0, 1, 2, 3, 4, 10, 11
+L_SHIFTED = 12
+LAW_ROW = 13
+
+
+@inline
+def plan_forms(IR, XR, contact, law, body_a, body_b, form, half):
+    """List the forms of a contact and their halves; return where the next ones begin."""
+    for k in range(get(IR, law + L_FORMS)):
+        put(IR, IR[FORM_AT] + form, half)
+        put(IR, IR[FORM_CONTACT] + form, contact)
+        put(IR, IR[FORM_COMPONENT] + form, get(IR, law + L_COMPONENTS + k))
+        put(IR, IR[FORM_SHIFT] + form, contact if k == get(IR, law + L_SHIFTED) else -1)
+        if body_a >= 0:
+            put(IR, IR[ROW_BODY] + half, body_a)
+            put(XR, IR[SIGNS] + half, 1.0)
+            half += 1
+        if body_b >= 0:
+            put(IR, IR[ROW_BODY] + half, body_b)
+            put(XR, IR[SIGNS] + half, -1.0)
+            half += 1
+        form += 1
+    return form, half
+
+
+@inline
+def law_value(IR, XR, at, dt):
+    """Return a number of a law's data in a step of dt; what it grows by lies behind all data."""
+    return get(XR, at) + dt * get(XR, at + IR[N_LAW_DATA])
+
+
+@inline
+def couple(IR, XR, law, n, beta, sigma, dt):
+    """Write N, P, R of a contact into M, its r into q."""
+    m, s, M = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS), IR[M_AT]
+    N = IR[LAW_DATA] + get(IR, law + L_DATA)
+    P, R, r = N + m * s, N + 2 * m * s, N + 2 * m * s + s * s
+    for j in range(s):
+        for i in range(m):
+            put(XR, M + (beta + i) * n + sigma + j, law_value(IR, XR, N + i * s + j, dt))
+            put(XR, M + (sigma + j) * n + beta + i, law_value(IR, XR, P + j * m + i, dt))
+        for i in range(s):
+            put(XR, M + (sigma + j) * n + sigma + i, law_value(IR, XR, R + j * s + i, dt))
+        put(XR, M + n * n + sigma + j, law_value(IR, XR, r + j, dt))
+
+
+@inline
+def bound(IR, XR, law, n, beta, sigma, dt):
+    """Write the bounds of a contact's unknowns."""
+    m, s, lower, upper = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS), IR[BOUNDS], IR[BOUNDS] + n
+    data = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s + s
+    for i in range(m):
+        put(XR, lower + beta + i, law_value(IR, XR, data + i, dt))
+        put(XR, upper + beta + i, law_value(IR, XR, data + m + i, dt))
+    for j in range(s):
+        put(XR, lower + sigma + j, law_value(IR, XR, data + 2 * m + j, dt))
+        put(XR, upper + sigma + j, law_value(IR, XR, data + 2 * m + s + j, dt))
+
+
+@callee
+def write_laws(IR, XR, dt):
+    """Write what the laws say of the unknowns of everything that touches, in a step of dt."""
+    n = IR[N_Z]
+    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
+        group = IR[GROUP_LAW] + 3 * c
+        law, beta, sigma = get(IR, group), get(IR, group + 1), get(IR, group + 2)
+        couple(IR, XR, law, n, beta, sigma, dt)
+        bound(IR, XR, law, n, beta, sigma, dt)
+
+
+@callee
+def plan_problem(IR, XR, IP, touching, n_u, n, n_beta):
+    """Write what of the problem does not change while the same bodies touch."""
+    n_b = IR[N_LOOPS_AHEAD]
+    for i in range(n * n + n):
+        put(XR, IR[M_AT] + i, 0.0)
+    for i in range(n_b):
+        put(XR, IR[BOUNDS] + i, -math.inf)
+        put(XR, IR[BOUNDS] + n + i, math.inf)
+    beta, sigma = n_b, n_beta
+    for c in range(n_u):
+        law = IR[LAWS] + get(touching, c * CONTACT_ROW + C_MATERIAL) * LAW_ROW
+        m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
+        put(IR, IR[GROUP_LAW] + 3 * c, law)
+        put(IR, IR[GROUP_LAW] + 3 * c + 1, beta)
+        put(IR, IR[GROUP_LAW] + 3 * c + 2, sigma)
+        row = PROBLEM_HEAD + c * CONTACT_ROWS
+        put(IP, row + Z_BETA, beta)
+        put(IP, row + Z_BETAS, m)
+        put(IP, row + Z_SIGMA, sigma)
+        put(IP, row + Z_SIGMAS, s)
+        put(IP, row + Z_NORMAL, beta + get(IR, law + L_NORMAL))
+        beta += m
+        sigma += s
+    put(IP, N_ROWS, n)
+    put(IP, PROBLEM_M_AT, IR[M_AT])
+    put(IP, Q_AT, IR[M_AT] + n * n)
+    put(IP, LOWER_AT, IR[BOUNDS])
+    put(IP, UPPER_AT, IR[BOUNDS] + n)
+
+
+@inline
+def plan_group(IR, group, form, forms, unknown, unknowns, directions):
+    """Write a row of GROUPS."""
+    put(IR, group + G_FORM, form)
+    put(IR, group + G_FORMS, forms)
+    put(IR, group + G_UNKNOWN, unknown)
+    put(IR, group + G_UNKNOWNS, unknowns)
+    put(IR, group + G_DIRECTIONS, directions)
+
+
+@callee
+def plan_loops(IE, IR):
+    """List the rows of closures as forms and groups of their own; return how many there are, and halves."""
+    n = IE[N_LOOP_ROWS]
+    for f in range(n):
+        put(IR, IR[FORM_AT] + f, get(IE, IE[HALF_AT] + f))
+        put(IR, IR[FORM_CONTACT] + f, -1)
+        put(IR, IR[FORM_COMPONENT] + f, -1)
+        put(IR, IR[FORM_SHIFT] + f, -1)
+        plan_group(IR, IR[GROUPS] + f * GROUP_ROW, f, 1, f, 1, IR[UNIT])
+    for h in range(IE[N_LOOP_HALVES]):
+        put(IR, IR[ROW_BODY] + h, get(IE, IE[HALF_BODY] + h))
+    return n, IE[N_LOOP_HALVES]
+
+
+@kernel(Indices, IndicesOut, IndicesOut, VectorOut, IndicesOut, Indices, types.int64)
+def plan(I, IE, IR, XR, IP, touching, n_u):
+    """Lay the problem out; the workspace must have room for it. Arguments as in `mcpframe.solving.stages`."""
+    n_b, half = plan_loops(IE, IR)
+    form, beta, sigma = n_b, n_b, 0
+    for c in range(n_u):
+        row = c * CONTACT_ROW
+        law = IR[LAWS] + get(touching, row + C_MATERIAL) * LAW_ROW
+        m, group = get(IR, law + L_BETAS), IR[GROUPS] + (n_b + c) * GROUP_ROW
+        plan_group(IR, group, form, get(IR, law + L_FORMS), beta, m, get(IR, law + L_DIRECTIONS))
+        bodies = get(touching, row + C_BODY_A), get(touching, row + C_BODY_B)
+        form, half = plan_forms(IR, XR, c, law, bodies[0], bodies[1], form, half)
+        beta += m
+        sigma += get(IR, law + L_SIGMAS)
+    put(IR, IR[FORM_AT] + form, half)
+    put(IR, N_FORMS, form)
+    put(IR, N_HALVES, half)
+    put(IR, N_GROUPS, n_b + n_u)
+    put(IR, N_Z, beta + sigma)
+    put(IR, PLANNED, 0)
+    put(IR, N_LOOPS_AHEAD, n_b)
+    plan_problem(IR, XR, IP, touching, n_u, beta + sigma, beta)
+    write_laws(IR, XR, 0.0)
+    return 0
+
+
+@callee
+def loop_constants(IR, XR):
+    """Take what closures are asked for off their rows of q."""
+    q = IR[M_AT] + IR[N_Z] * IR[N_Z]
+    for f in range(IR[N_LOOPS_AHEAD]):
+        put(XR, q + f, get(XR, q + f) - get(XR, IR[TARGETS] + f))
+
+
+@kernel(IndicesOut, VectorOut, Vector)
+def constants(IR, XR, shift):
+    """Write q again, for other shifts."""
+    group_constants(IR, XR, shift)
+    loop_constants(IR, XR)
+
+
+@inline
+def velocity_after(IR, XR, f):
+    """Return the velocity of a form after the step, L p on top of that of a free one."""
+    n, L = IR[N_FORMS], IR[FORM_LAMBDA]
+    velocity = IR[FORM_VELOCITY]
+    total = get(XR, velocity + f)
+    for g in range(n):
+        total += get(XR, L + f * n + g) * get(XR, velocity + n + g)
+    return total
+
+
+@callee
+def contact_results(IR, XR, records, shift, impulses, modes):
+    """Write impulses in world axes and modes, by the rule of `mcpframe.contact.outcome`."""
+    n, n_b = IR[N_FORMS], IR[N_LOOPS_AHEAD]
+    velocity, after = IR[FORM_VELOCITY], IR[FORM_VELOCITY] + 2 * n
+    fastest = 0.0
+    for f in range(n_b, n):
+        v = velocity_after(IR, XR, f)
+        shifted = get(IR, IR[FORM_SHIFT] + f)
+        if shifted >= 0:
+            v += get(shift, shifted)
+        if get(IR, IR[FORM_COMPONENT] + f) >= FORCE_N:
+            fastest = max(fastest, abs(v))
+        put(XR, after + f, v)
+    slow = MODE_TOLERANCE * (1.0 + fastest)
+    for i in range(IR[N_GROUPS] - n_b):
+        a = IR[GROUPS] + (n_b + i) * GROUP_ROW
+        first = get(IR, a)
+        force, normal, slip, has_friction, pressed = zero(), 0.0, 0.0, False, 0.0
+        for f in range(first, first + get(IR, a + G_FORMS)):
+            component = get(IR, IR[FORM_COMPONENT] + f)
+            v = get(XR, after + f)
+            if get(IR, IR[FORM_SHIFT] + f) >= 0:
+                normal, pressed = v, get(XR, velocity + n + f)
+            elif component > FORCE_N:
+                slip += v * v
+                has_friction = True
+            if component >= FORCE_N:
+                axis = load(records, i * RECORD + R_AXES + 4 * (component - FORCE_N))
+                force = force + get(XR, velocity + n + f) * axis
+        store(impulses, 4 * i, force)
+        put(impulses, 4 * i + 3, pressed)
+        mode = SLIDING
+        if normal > slow:
+            mode = SEPARATING
+        elif has_friction and slip <= slow * slow:
+            mode = ROLLING
+        put(modes, i, mode)
+
+
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, VectorOut, IndicesOut)
+def recover(I, X, IR, XR, records, shift, z, response, impulses, modes):
+    """Write what the impulses z do; arguments as in `mcpframe.solving.stages`."""
+    impulses_of_forms(IR, XR, z)
+    push_forms(I, X, IR, XR)
+    for d in range(response.shape[0]):
+        put(response, d, 0.0)
+    solve_mass_into(I, X, response, response)
+    contact_results(IR, XR, records, shift, impulses, modes)
+
+
+call_operational_space = by_address(operational_space)
+
+
+@callee
+def take_loops(IE, XE, IR, XR):
+    """Copy the wrenches and targets of the closures to where the rows are."""
+    for i in range(IE[N_LOOP_HALVES] * PAIR):
+        put(XR, IR[WRENCHES] + i, get(XE, IE[HALF_WRENCH] + i))
+    for f in range(IE[N_LOOP_ROWS]):
+        put(XR, IR[TARGETS] + f, get(XE, IE[TARGET] + f))
+
+
+@kernel(
+    Indices,
+    VectorOut,
+    IndicesOut,
+    VectorOut,
+    IndicesOut,
+    VectorOut,
+    Vector,
+    Vector,
+    types.float64,
+    types.int64,
+)
+def assemble(I, X, IE, XE, IR, XR, records, shift, dt, done):
+    """Write M and q; arguments as in `mcpframe.solving.stages`."""
+    take_loops(IE, XE, IR, XR)
+    if IR[LAWS_GROW] != 0:
+        write_laws(IR, XR, dt)
+    step = I, X, IR, XR, records, shift, dt, 0.0, done
+    failed = call_operational_space(IR[OPERATIONAL_SPACE], step)
+    loop_constants(IR, XR)
+    return failed
+
+
+def operational_stages(
+    skeleton: Skeleton, loops: Integers, laws: Sequence[LawRows], half: Sequence[LawRows], dt: float
+) -> FormulationStages | None:
+    """Return `os` for callers in compiled code; None where a law has no normal impulse among its unknowns.
+
+    Args:
+        skeleton: of the tree.
+        loops: the closures, as `multibody.memory.loop_records` has them.
+        laws, half: rows of the laws in steps of dt, and of half that.
+        dt: s.
+    """
+    normals = [_normal(law) for law in laws]
+    if min(normals, default=0) < 0:
+        return None
+    table, directions, data, growth = _tables(laws, half, normals, dt)
+    forms = max((law.used.size for law in laws), default=1)
+    rows = max((law.m + law.s for law in laws), default=1)
+
+    def room(n_contacts: int) -> tuple[Integers, Array]:
+        return _room(skeleton.n_bodies, loops, n_contacts, forms, rows, table, directions, data, growth)
+
+    return FormulationStages(
+        plan=address(plan),
+        assemble=address(assemble),
+        constants=address(constants),
+        recover=address(recover),
+        rows_each=rows,
+        room=room,
+    )
+
+
+def _normal(law: LawRows) -> int:
+    """Return which β is a pure normal force, or the only one of a joint limit; -1 where none is."""
+    unit = np.zeros(6)
+    unit[FORCE_N] = 1.0
+    found = np.flatnonzero((law.Wd == unit[:, None]).all(axis=0))
+    if found.size:
+        return int(found[0])
+    return 0 if law.m == 1 and law.s == 0 else -1
+
+
+def _shifted(law: LawRows) -> int:
+    """Return which of the components used takes the shift: the normal force, or the only one."""
+    return int(np.flatnonzero(law.used == FORCE_N)[0]) if FORCE_N in law.used else 0
+
+
+def _tables(
+    laws: Sequence[LawRows], half: Sequence[LawRows], normals: Sequence[int], dt: float
+) -> tuple[Integers, Array, Array, Array]:
+    """Return the rows of LAWS, all directions, data for dt = 0, and what they grow by with dt."""
+    table = np.zeros((len(laws), LAW_ROW), dtype=np.int64)
+    directions = [law.C.ravel() for law in laws]
+    whole, less = ([_data_of(law) for law in some] for some in (laws, half))
+    for k, law in enumerate(laws):
+        table[k, : L_NORMAL + 1] = law.used.size, law.m, law.s, normals[k]
+        table[k, L_COMPONENTS : L_COMPONENTS + law.used.size] = law.used
+        table[k, L_DIRECTIONS] = sum(part.size for part in directions[:k])
+        table[k, L_DATA] = sum(part.size for part in whole[:k])
+        table[k, L_SHIFTED] = _shifted(law)
+    at_dt, at_half = (np.concatenate([np.zeros(0), *parts]) for parts in (whole, less))
+    differs = at_dt != at_half
+    growth = np.zeros(at_dt.size)
+    growth[differs] = (at_dt[differs] - at_half[differs]) / (0.5 * dt)
+    data = np.where(differs, at_dt - dt * growth, at_dt)
+    return table, np.concatenate([np.zeros(0), *directions]), data, growth
+
+
+def _data_of(law: LawRows) -> Array:
+    bounds = law.beta_lower, law.beta_upper, law.sigma_lower, law.sigma_upper
+    return np.concatenate([np.ravel(part) for part in (law.N, law.P, law.R, law.r, *bounds)])
+
+
+def _room(
+    n_bodies: int,
+    loops: Integers,
+    n_contacts: int,
+    forms: int,
+    rows: int,
+    table: Integers,
+    directions: Array,
+    data: Array,
+    growth: Array,
+) -> tuple[Integers, Array]:
+    """Return IR, XR for any contacts up to a number; two halves a form, of which some share a body."""
+    n_b, loop_halves = int(loops[N_LOOP_ROWS]), int(loops[N_LOOP_HALVES])
+    n_forms, n_z = n_b + n_contacts * forms, n_b + n_contacts * rows
+    n_halves = loop_halves + 2 * n_contacts * forms
+    touched = min(loop_halves + 2 * n_contacts, n_bodies)
+    integers = {
+        FORM_AT: n_forms + 1,
+        FORM_CONTACT: n_forms,
+        FORM_COMPONENT: n_forms,
+        FORM_SHIFT: n_forms,
+        GROUPS: (n_b + n_contacts) * GROUP_ROW,
+        GROUP_LAW: 3 * n_contacts,
+        LAWS: table.size,
+    }
+    doubles = {
+        SIGNS: n_halves,
+        FORM_LAMBDA: n_forms * n_forms,
+        FORM_VELOCITY: 3 * n_forms,
+        DIRECTIONS: directions.size + 1,
+        SCRATCH: forms * rows,
+        M_AT: n_z * n_z + n_z,
+        LAW_DATA: 2 * data.size,
+        BOUNDS: 2 * n_z,
+        TARGETS: n_b,
+    }
+    IR, XR = room_for_rows(
+        n_bodies, n_halves, n_halves + 3 * touched, touched, integers, doubles, head=COMPILED_HEAD
+    )
+    IR[OPERATIONAL_SPACE], IR[N_LAW_DATA] = address(operational_space), data.size
+    IR[LAWS_GROW], IR[UNIT] = int(growth.any()), directions.size
+    IR[IR[LAWS] : IR[LAWS] + table.size] = table.ravel()
+    XR[IR[DIRECTIONS] : IR[DIRECTIONS] + directions.size + 1] = np.append(directions, 1.0)
+    XR[IR[LAW_DATA] : IR[LAW_DATA] + 2 * data.size] = np.concatenate([data, growth])
+    return IR, XR

@@ -1,0 +1,303 @@
+"""The stages of a step that are Python's: what the compiled loop asks where a plugin has no kernel.
+
+All work on arrays of the run; see `mcpframe.simulation.step.host` for how they are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.arrays import Array
+from mcpframe.contact.contact import RECORD, ContactSet
+from mcpframe.contact.detection import Detector
+from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL, CONTACT_ROW
+from mcpframe.contact.frames import FRICTION_DIRECTIONS
+from mcpframe.contact.impact_step import ImpactStep
+from mcpframe.contact.law import find_law
+from mcpframe.contact.law_blocks import LawBlocks
+from mcpframe.contact.limits import ChosenLimits
+from mcpframe.contact.outcome import Outcome
+from mcpframe.contact.step import Asks, ContactStep
+from mcpframe.exceptions import NotSolvedError
+from mcpframe.multibody.memory import loop_records as loops
+from mcpframe.multibody.memory.records import THETA, THETA_DOT
+from mcpframe.problem.layout import Layout
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.scene.scene import Scene
+from mcpframe.simulation.recording.observation import Kind, Observation, Observer
+from mcpframe.simulation.recording.steps import MODES, STATUSES
+from mcpframe.simulation.step import host
+from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.step.workspace import Workspace
+from mcpframe.simulation.warm_start import COLD, Names, Start, WarmStart
+from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
+from mcpframe.solving.solve import certify, solve
+from mcpframe.solving.stages import LOWER_AT, M_AT, N_ROWS, Q_AT, UPPER_AT
+
+Indices = NDArray[np.int64]
+
+KINDS: tuple[Kind, ...] = ("step", "compression", "decompression")
+UNSOLVABLE = frozenset({Status.RAY, Status.INFEASIBLE, Status.NUMERICAL})
+"""What solvers say of problems without a solution; else they have not come far enough."""
+MISSED = 1e-3
+"""Share of the speed of rising by which the best point of such a problem is off at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class Touching:
+    """What touches, as Python sees it.
+
+    Attributes:
+        contacts: packed.
+        keys: identities of the contacts [n_u].
+        limits: joint limits, and the way left to each.
+        shift, limit_shift: speeds that are added to their rows [n_u], [n_l].
+    """
+
+    contacts: ContactSet
+    keys: Indices
+    limits: ChosenLimits
+    shift: Array
+    limit_shift: Array
+
+
+class HostStages:
+    """What compiled steps ask of Python.
+
+    Args:
+        scene: what moves, and how it is to be stepped.
+        detector: finds its contacts.
+        loops: IE and XE of its closures.
+        observe: is told of every problem that was solved for good; None for nobody.
+
+    Attributes:
+        work: arrays of the run; set by the engine whenever it makes new ones.
+        last: the last solution of a formulation in Python, to start the next solve from.
+    """
+
+    work: Workspace
+
+    def __init__(
+        self, scene: Scene, detector: Detector, loops: tuple[Indices, Array], observe: Observer | None
+    ) -> None:
+        self.scene, self.way, self.detector, self.observe = scene, scene.stepping, detector, observe
+        self.IE, self.XE = loops
+        self.state = scene.initial_state()
+        self.last = WarmStart()
+        self._states: dict[int, tuple[Array, Array]] = {}
+        self._pushes = scene.controller.pushes
+        self._solved: tuple[MixedLCP, Solution, ContactStep] | None = None
+        self.door = host.Host(
+            {
+                host.FORCES: self._forces,
+                host.FIND: self._find,
+                host.PUSH: self._push,
+                host.SOLVE: self._solve,
+                host.MOTION: self._motion,
+                host.OBSERVE: self._observe,
+            },
+            at.RAISED,
+        )
+
+    def recall(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Take the last solution from a checkpoint."""
+        kept = {name[5:]: array for name, array in memory.items() if name.startswith("last_")}
+        self.last = WarmStart.of_checkpoint(kept) if kept else WarmStart()
+
+    def know(self, *states: Array) -> None:
+        """Know the arrays of states by their addresses."""
+        I, model = self.state.I, self.scene.model
+        self._states = {
+            X.ctypes.data: (X[I[THETA] :][: model.n_theta], X[I[THETA_DOT] :][: model.n_dofs]) for X in states
+        }
+
+    def _state_at(self, where: int, time: float) -> Any:
+        """Return the state of an array."""
+        return self.state.update(*self._states[where], time)
+
+    def _forces(self, where: int, time: float) -> int:
+        """Write the forces that controllers apply, J* of their wrenches included."""
+        state, controller = self._state_at(where, time), self.scene.controller
+        applied = controller.force(state, time)
+        wrenches = controller.wrenches(time) if self._pushes else {}
+        if wrenches:
+            applied = applied + state.apply_wrenches(state.link_wrenches(wrenches))
+        self.work.doubles(at.APPLIED)[:] = applied
+        return at.DONE
+
+    def _find(self, where: int, margin: float) -> int:
+        """Add the contacts of pairs of shapes that have no kernel."""
+        return at.DONE if self.detector.meet_foreign() else at.NO_ROOM
+
+    def _motion(self, where: int, time: float) -> int:
+        """Write U and its derivative of closures whose motion is prescribed."""
+        row = 0
+        for closure in self.scene.model.closures:
+            if closure.motion is not None:
+                parts = zip((loops.RATE, loops.RATE_DOT), closure.prescribed(time), strict=True)
+                for part, rates in parts:
+                    self.XE[self.IE[part] + row : self.IE[part] + row + closure.n_rows] = rates
+            row += closure.n_rows
+        return at.DONE
+
+    def _solve(self, where: int, rise: float) -> int:
+        """Solve the problem that the formulation's kernels have written."""
+        problem, step, work = self._problem(), self._contact_step(where), self.work
+        solution = self._from_last(problem, step, rise)
+        if solution is None:
+            return at.NO_SOLUTION
+        work.doubles(at.Z)[: problem.n] = solution.z
+        work.codes[: problem.n] = _basis_of(problem, solution)
+        self._solved = problem, solution, step
+        return at.DONE
+
+    def _from_last(self, problem: MixedLCP, step: ContactStep, rise: float) -> Solution | None:
+        """Solve a problem from the last step's solution, and remember its own; impacts start cold."""
+        names = Names.of(step, self._touching().keys, self.way.formulation)
+        if step.dt == 0.0:
+            return self._answer(problem, COLD, rise)
+        solution = self._answer(problem, self.last.start(step.dt, problem.layout, names), rise)
+        if solution is not None and solution.ok:
+            self.last = WarmStart.of(step.dt, problem.layout, solution, names)
+        return solution
+
+    def _problem(self) -> MixedLCP:
+        """Return the problem in the formulation's arrays as one of its own."""
+        IP, XR, n = self.work.IP, self.work.XR, int(self.work.IP[N_ROWS])
+        M = XR[IP[M_AT] : IP[M_AT] + n * n].reshape(n, n).copy()
+        q, lower, upper = (XR[IP[part] : IP[part] + n].copy() for part in (Q_AT, LOWER_AT, UPPER_AT))
+        touching = self._touching()
+        n_f = getattr(self.way.formulation, "friction_directions", FRICTION_DIRECTIONS)
+        laws = touching.contacts.law_rows(find_law("coulomb"), float(self.work.XS[at.TRIAL]), n_f)
+        sizes = {"p_b": int(self.IE[loops.N_ROWS]), "p_l": touching.limits.index.size}
+        sizes |= {"beta": sum(law.m for law in laws), "sigma": sum(law.s for law in laws)}
+        layout, blocks = Layout(sizes), LawBlocks.of(laws, [law.C for law in laws])
+        return MixedLCP(M, q, lower, upper, layout=layout, contacts=blocks.contact_blocks(layout))
+
+    def _answer(self, problem: MixedLCP, start: Start, rise: float) -> Solution | None:
+        """Return what solves a problem; None where nothing can rise at such a speed.
+
+        What a failure means is the scene's choice.
+        """
+        solution = solve(problem, self.way.solver, z0=start.z, basis=start.basis, tol=self.way.tol)
+        if not solution.ok and start is not COLD:
+            solution = solve(problem, self.way.solver, tol=self.way.tol)
+        if not solution.ok and rise > 0.0 and _is_impossible(solution, rise):
+            return None
+        if not solution.ok and self.way.on_failure == "auto":
+            point = solution.z if _has_point(solution) else None
+            solution = solve(problem, "auto", z0=point, tol=self.way.tol)
+        if not solution.ok and (self.way.on_failure != "best" or not _has_point(solution)):
+            raise NotSolvedError(solution, problem)
+        self._count(solution)
+        return solution
+
+    def _count(self, solution: Solution) -> None:
+        """Add a solve to the figures; the first failure and the worst residual are told."""
+        IS, XS = self.work.IS, self.work.XS
+        IS[at.ITERATIONS] += solution.iterations
+        IS[at.N_SOLVES] += 1
+        if not solution.ok and not IS[at.STATUS]:
+            IS[at.STATUS] = 1 + STATUSES.index(solution.status.name)
+        if solution.solver == "auto" and self.way.solver.name != "auto":
+            IS[at.BY_AUTO] = 1
+        XS[at.RESIDUAL] = max(float(XS[at.RESIDUAL]), solution.residual)
+
+    def _touching_rows(self) -> Indices:
+        n = int(self.work.IS[at.N_TOUCHING])
+        return self.work.integers(at.TOUCHING)[: n * CONTACT_ROW].reshape(n, CONTACT_ROW)
+
+    def _touching(self) -> Touching:
+        """Return what touches."""
+        work, tree = self.work, self.scene.model.tree
+        rows = self._touching_rows()
+        n, n_l = len(rows), int((rows[:, C_KEY] < 0).sum())
+        records = work.doubles(at.RECORDS)[: n * RECORD].reshape(n, RECORD)[n_l:].copy()
+        gaps, shifts = work.doubles(at.GAPS)[:n], work.doubles(at.SHIFTS)[:n].copy()
+        body_link = np.append(tree.skeleton.body_link, -1)
+        link_a, link_b = (body_link[rows[n_l:, side]] for side in (C_BODY_A, C_BODY_B))
+        contacts = ContactSet.of_records(
+            tree, link_a, link_b, records, rows[n_l:, C_MATERIAL].copy(), self.detector.laws
+        )
+        limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l].copy())
+        return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l])
+
+    def _contact_step(self, where: int) -> ContactStep:
+        """Return the step, or impact, that is under way."""
+        work, touching = self.work, self._touching()
+        state, h = self._state_at(where, float(work.XS[at.TIME])), float(work.XS[at.TRIAL])
+        if h == 0.0:
+            rebounds = -touching.shift, -touching.limit_shift
+            return ImpactStep(state, touching.contacts, "coulomb", rebounds[0], touching.limits, rebounds[1])
+        tau = work.doubles(at.APPLIED).copy()
+        if not work.IS[at.EVENT_DRIVEN]:
+            return ContactStep(state, touching.contacts, h, tau, limits=touching.limits, **self.way.asks)
+        asks: Asks = {**self.way.asks, "position_level": True}
+        limits = ChosenLimits(touching.limits.index, h * touching.limit_shift)
+        contacts = touching.contacts.with_gaps(h * touching.shift)
+        return ContactStep(state, contacts, h, tau, limits=limits, **asks)
+
+    def _push(self, where: int, rise: float) -> int:
+        """Build, solve and recover by the formulation's methods."""
+        formulation = self.way.formulation
+        step = self._contact_step(where)
+        problem, recovery = formulation.build(step)
+        solution = self._from_last(problem, step, rise)
+        if solution is None:
+            return at.NO_SOLUTION
+        outcome: Outcome = formulation.recover(recovery, solution)
+        self._write(outcome)
+        self._solved = problem, solution, step
+        return at.DONE
+
+    def _write(self, outcome: Outcome) -> None:
+        """Write rates, impulses and modes of an outcome where the loop looks for them."""
+        work, step = self.work, outcome.step
+        n_l, n = step.limit_index.size, int(work.IS[at.N_TOUCHING])
+        work.doubles(at.AFTER)[:] = outcome.theta_dot
+        impulses = work.doubles(at.IMPULSES)[: 4 * n].reshape(n, 4)
+        impulses[:n_l, :3], impulses[:n_l, 3] = 0.0, outcome.p_l
+        impulses[n_l:, :3] = outcome.impulses
+        impulses[n_l:, 3] = np.einsum("ui,ui->u", step.contacts.normals[:, :3], outcome.impulses)
+        work.integers(at.MODES)[n_l:n] = [MODES.index(mode) for mode in outcome.modes]
+        work.XS[at.DRIFT] = outcome.drift
+
+    def _observe(self, where: int, h: float) -> int:
+        """Tell the onlooker of the problem that was solved last."""
+        work = self.work
+        if not work.IS[at.HOST_PUSH]:  # what a solver in Python has found is in the arrays too
+            problem = self._problem()
+            claim = Claim(work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
+            solution = certify(problem, claim, self.way.tol, self.way.solver.name, 0.0)
+            self._solved = problem, solution, self._contact_step(where)
+        assert self._solved is not None
+        assert self.observe is not None
+        problem, solution, step = self._solved
+        kind = KINDS[int(work.IS[at.KIND])]
+        self.observe(Observation(problem, solution, kind, float(work.XS[at.TIME]), step.dt, step))
+        return at.DONE
+
+
+def _basis_of(problem: MixedLCP, solution: Solution) -> NDArray[np.int8]:
+    """Return the basis of a solution: the solver's own, or read off the point."""
+    if solution.basis is not None:
+        return solution.basis
+    codes = np.full(problem.n, BASIC, dtype=np.int8)
+    codes[solution.z <= problem.lower] = AT_LOWER
+    codes[solution.z >= problem.upper] = AT_UPPER
+    return codes
+
+
+def _is_impossible(solution: Solution, rise: float) -> bool:
+    """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy."""
+    return solution.status in UNSOLVABLE and solution.residual > MISSED * rise
+
+
+def _has_point(solution: Solution) -> bool:
+    """Return whether there is a point to go on with; a solver that does not take a problem has none."""
+    return bool(np.isfinite(solution.z).all())

@@ -1,0 +1,45 @@
+"""Sizes of shapes: how thick they are, and how far from the origins of their links they reach."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mcpframe.arrays import Array
+from mcpframe.contact.detection.detector import Detector
+from mcpframe.contact.detection.solids import Solid
+
+
+class ShapeSizes:
+    """Sizes of the shapes of a detector; see `mcpframe.simulation.step.travel`.
+
+    Args:
+        detector: of the scene.
+
+    Attributes:
+        thickness: smallest extent of every shape, m; infinite for half-spaces [n_shapes].
+        thinnest: the smallest of these.
+        reach: how far from its link's origin a point of a shape can be, m [n_shapes].
+    """
+
+    def __init__(self, detector: Detector) -> None:
+        sizes = [_sizes(detector, i) for i in range(len(detector.shapes))]
+        self.thickness = np.array([thickness for thickness, _ in sizes])
+        self.thinnest = float(self.thickness.min(initial=np.inf))
+        places = [np.linalg.norm(shape.geometry.pose.position) for shape in detector.shapes]
+        self.reach = np.array(places) + np.array([radius for _, radius in sizes])
+
+
+def _sizes(detector: Detector, i: int) -> tuple[float, float]:
+    """Return the thickness of a shape, and how far from its origin a point of it can be."""
+    solid, terrain = detector.solid(i), detector.terrain(i)
+    if terrain is not None:
+        return terrain.thickness, float(np.linalg.norm(terrain.centre)) + terrain.radius
+    if solid is None:
+        return np.inf, 0.0
+    extents = _extents(solid)
+    return float(extents.min()), float(np.linalg.norm(extents))
+
+
+def _extents(solid: Solid) -> Array:
+    """Return the extents of a shape along its own axes [3]."""
+    return np.array([solid.reach(d) + solid.reach(-d) for d in np.eye(3)])
