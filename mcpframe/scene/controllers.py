@@ -219,9 +219,10 @@ class Function(Controller):
     def force(self, state: State, time: float) -> Array:
         """Return what the function returns [N], or raise ModelError where that is not one force per dof."""
         tau, shape = self.function(state, time), (self.model.n_dofs,)
-        usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == shape
-        if usual and math.isfinite(float(tau.sum())):  # asked every step: no copy, no closer look
-            return tau
+        if isinstance(tau, np.ndarray) and tau.dtype == np.float64 and tau.shape == shape:
+            total: float = tau.sum()
+            if math.isfinite(total):  # asked every step: no copy, no closer look
+                return tau
         return values(f"controller {self.name!r} at {time:g} s: tau", tau, shape)
 
 

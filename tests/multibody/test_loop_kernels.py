@@ -10,6 +10,7 @@ from mcpframe.multibody import Ball, Distance, Gear, Pin, Weld, closure_rows
 from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion
 from mcpframe.multibody.memory import loop_records as rec
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
+from mcpframe.multibody.memory.records import B_VELOCITY
 from mcpframe.spatial.transforms import Pose
 
 
@@ -17,7 +18,7 @@ from mcpframe.spatial.transforms import Pose
 def rows_and_rates(I, X, IE, XE, out):
     loop_rows(I, X, IE, XE)
     for row in range(IE[0 + rec.N_ROWS]):
-        out[row] = loop_rate(I, X, IE, XE, row)
+        out[row] = loop_rate(I, X, IE, XE, row, B_VELOCITY)
 
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, VectorOut)

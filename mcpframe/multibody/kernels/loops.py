@@ -262,11 +262,11 @@ def loop_rows(I, X, IE, XE):
 
 
 @callee
-def loop_rate(I, X, IE, XE, row):
-    """Return G theta_dot of a row."""
+def loop_rate(I, X, IE, XE, row, motion):
+    """Return what a row makes of a motion of the bodies: B_VELOCITY, or B_ACCELERATION by theta_ddot."""
     rate = 0.0
     for h in range(get(IE, IE[at.HALF_AT] + row), get(IE, IE[at.HALF_AT] + row + 1)):
-        V = load_pair(X, I[BODIES] + get(IE, IE[at.HALF_BODY] + h) * BODY + B_VELOCITY)
+        V = load_pair(X, I[BODIES] + get(IE, IE[at.HALF_BODY] + h) * BODY + motion)
         rate += inner(load_pair(XE, IE[at.HALF_WRENCH] + h * PAIR), V)
     return rate
 

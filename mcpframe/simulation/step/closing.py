@@ -14,7 +14,7 @@ import math
 from mcpframe.jit import callee, window
 from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion, nearly_nearest_motion
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import N_DOFS, N_THETA, TAU, THETA, THETA_DOT
+from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, TAU, THETA, THETA_DOT
 from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.step.motion import integrate
 from mcpframe.simulation.step.push import accelerate, ask_motion
@@ -95,7 +95,7 @@ def rates_off(run, Y):
     """Write to RIGHT what the rates of the loops are short of; return the largest."""
     IE, largest = run.IE, 0.0
     for i in range(IE[loops.N_ROWS]):
-        off = get(run.XE, IE[loops.RATE] + i) - loop_rate(run.I, Y, IE, run.XE, i)
+        off = get(run.XE, IE[loops.RATE] + i) - loop_rate(run.I, Y, IE, run.XE, i, B_VELOCITY)
         put(run.XQ, run.IQ[loops.RIGHT] + i, off)
         largest = max(largest, abs(off))
     return largest

@@ -16,19 +16,16 @@ begins.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
-from mcpframe.multibody.kernels.loops import loop_rows, nearest_motion
+from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     BALL,
-    BODIES,
-    BODY,
     DOF_AT,
     FREE,
     KIND,
     N_BODIES,
     N_DOFS,
-    PAIR,
     THETA,
     THETA_DDOT,
     THETA_DOT,
@@ -40,7 +37,7 @@ from mcpframe.simulation.step.drives import add_passive
 from mcpframe.simulation.step.motion import integrate, move
 from mcpframe.simulation.step.push import accelerate, ask_motion
 from mcpframe.simulation.step.touching import call_place
-from mcpframe.spatial.algebra import cross, inner, load_pair
+from mcpframe.spatial.algebra import cross
 from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of
 
 
@@ -80,16 +77,6 @@ def tangent_rate(I, U, u, V, rates, out, o):
 
 
 @callee
-def loop_acceleration(I, X, IE, XE, row):
-    """Return G theta_ddot of a row of closures for the accelerations in THETA_DDOT."""
-    rate = 0.0
-    for h in range(get(IE, IE[loops.HALF_AT] + row), get(IE, IE[loops.HALF_AT] + row + 1)):
-        a = load_pair(X, I[BODIES] + get(IE, IE[loops.HALF_BODY] + h) * BODY + B_ACCELERATION)
-        rate += inner(load_pair(XE, IE[loops.HALF_WRENCH] + h * PAIR), a)
-    return rate
-
-
-@callee
 def hold_loops(run, X, time):
     """Change the accelerations of a state so that its loops are kept."""
     I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
@@ -97,7 +84,7 @@ def hold_loops(run, X, time):
     loop_rows(I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         asked = get(XE, IE[loops.RATE_DOT] + i) - get(XE, IE[loops.BIAS] + i)
-        put(run.XQ, run.IQ[loops.RIGHT] + i, asked - loop_acceleration(I, X, IE, XE, i))
+        put(run.XQ, run.IQ[loops.RIGHT] + i, asked - loop_rate(I, X, IE, XE, i, B_ACCELERATION))
     nearest_motion(I, X, IE, XE, run.IQ, run.XQ, window(XS, IS[at.RESPONSE], I[N_DOFS]))
     for d in range(I[N_DOFS]):
         held = get(X, I[THETA_DDOT] + d) + get(XS, IS[at.RESPONSE] + d)

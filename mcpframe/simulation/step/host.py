@@ -26,7 +26,7 @@ solved."""
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double)
 
 
-@primitive(lambda address, stage, state, value: CALLBACK(address)(stage, state.ctypes.data, value))
+@primitive(lambda address, stage, state, value: CALLBACK(int(address))(stage, state.ctypes.data, value))
 def call_host(typing_context: Any, address: Any, stage: Any, state: Any, value: Any) -> Any:
     """Call Python: a stage, the state that it is about, and a number; return its code."""
 
