@@ -34,17 +34,9 @@ class Controller:
 
     Attributes:
         model: on which it acts.
-        changes: times between which force and wrenches are constant, empty where they always are; None
-            where they depend on the state or, other than by jumps, on time.
     """
 
     model: Model
-    changes: tuple[float, ...] | None = None
-
-    @property
-    def constant(self) -> bool:
-        """Whether force and wrenches are the same at all times and in all states."""
-        return self.changes == ()
 
     def force(self, state: State, time: float) -> Array:
         """Return the forces at the hinges [N]."""
@@ -65,7 +57,7 @@ class Constant(Controller):
     """
 
     def __init__(self, model: Model, force: ByName) -> None:
-        self.model, self.changes = model, ()
+        self.model = model
         self.tau = _finite("force", rates_by_name(model, "force", force, actuated_dofs(model)))
 
     def force(self, state: State, time: float) -> Array:
@@ -193,7 +185,6 @@ class Push(Controller):
         )
         if not self.start < self.stop:
             raise ModelError(f"push: stop = {self.stop:g} s must come after start = {self.start:g} s")
-        self.changes = tuple(time for time in (self.start, self.stop) if np.isfinite(time))
 
     def wrenches(self, time: float) -> Wrenches:
         """Return the wrench while it acts."""
@@ -237,9 +228,6 @@ class Together(Controller):
 
     def __init__(self, model: Model, controllers: Sequence[Controller]) -> None:
         self.model, self.controllers = model, tuple(controllers)
-        changes = [controller.changes for controller in self.controllers]
-        if None not in changes:
-            self.changes = tuple(sorted({time for times in changes for time in times or ()}))
 
     @property
     def pushes(self) -> bool:

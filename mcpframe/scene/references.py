@@ -79,11 +79,6 @@ class Moves:
         """Where it rests before, between and after its moves."""
         return list(self._starts)
 
-    @property
-    def is_constant(self) -> bool:
-        """Whether there are no moves."""
-        return not self.moves
-
     def _under_way(self, k: int, time: float) -> tuple[Array, Array, Array]:
         move, coordinates = self.moves[k], self.model.tree.coordinates
         x, T = (time - move.start) / move.duration, move.duration

@@ -1,4 +1,4 @@
-"""Numbers that say how steps are taken, the same in Python and in compiled code."""
+"""Numbers that say how steps are taken."""
 
 CORRECTIONS = 3
 """How often a step is solved again for contacts that would sink in; each time leaves a power of dt less."""

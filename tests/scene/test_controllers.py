@@ -46,13 +46,6 @@ def test_constant_forces_are_given_by_name_of_dof_link_or_pattern(robot):
     assert Constant(robot, np.arange(12.0)).force(robot.state(), 3.0).tolist() == list(range(12))
 
 
-def test_a_constant_says_that_it_never_changes(robot):
-    controller = Constant(robot, 1.0)
-    assert controller.constant
-    assert controller.changes == ()
-    assert controller.wrenches(0.0) == {}
-
-
 @pytest.mark.parametrize(
     ("force", "message"),
     [
@@ -96,8 +89,6 @@ def test_pd_follows_a_reference_that_moves():
     reference = Moves(model, [0.0], [Move(np.array([1.0]), 0.0, 1.0)])
     controller = PD(model, 2.0, 3.0, reference)
     assert controller.force(model.state(), 0.5) == pytest.approx([2.0 * 0.5 + 3.0 * 30.0 / 16.0])
-    assert not controller.constant
-    assert controller.changes is None
 
 
 @pytest.mark.parametrize(
@@ -150,18 +141,12 @@ def test_dofs_without_a_motor_get_no_computed_torque(robot, rng):
 def test_a_push_acts_from_its_start_until_its_stop():
     model = systems.quadruped()
     push = Push(model, "trunk", force=(0, 60, 0), moment=(1, 0, 0), point=(0.2, 0, 0), start=0.5, stop=0.6)
-    assert push.changes == (0.5, 0.6)
-    assert not push.constant
     assert push.wrenches(0.49) == push.wrenches(0.6) == {}
     for time in (0.5, 0.55):
         ((node, wrench),) = push.wrenches(time).items()
         assert wrench.tolist() == [1.0, 0.0, 0.0, 0.0, 60.0, 0.0]
         assert (node.body, node.position.tolist()) == ("trunk", [0.2, 0.0, 0.0])
     assert not push.force(model.state(), 0.55).any()
-
-
-def test_a_push_without_times_is_constant():
-    assert Push(systems.box(), "box", force=(0, 0, 1)).constant
 
 
 def test_a_push_accelerates_what_it_pushes():
@@ -189,7 +174,6 @@ def test_bad_pushes_are_refused(options, message):
 def test_a_function_is_called_with_state_and_time(robot):
     controller = Function(robot, lambda state, time: time * np.ones(state.model.n_dofs))
     assert controller.force(robot.state(), 2.0).tolist() == [2.0] * 12
-    assert controller.changes is None
 
 
 def test_an_answer_that_is_no_force_is_refused_with_the_time(robot):
@@ -204,20 +188,12 @@ def test_forces_and_wrenches_add_up(robot):
     both = Together(robot, [Constant(robot, 1.0), Constant(robot, {"hand": 2.0}), *pushes])
     assert both.force(robot.state(), 0.0).tolist() == [0.0] * 6 + [1.0, 1.0, 3.0, 1.0, 1.0, 1.0]
     assert sum(wrench[5] for wrench in both.wrenches(0.3).values()) == 3.0
-    assert both.changes == (0.1, 0.2, 0.5)
 
 
 def test_wrenches_on_one_node_are_added(robot):
     push = Push(robot, "trunk", force=(0, 0, 1))
     ((_, wrench),) = Together(robot, [push, push]).wrenches(0.0).items()
     assert wrench[5] == 2.0
-
-
-def test_controllers_change_as_the_least_constant_of_them(robot):
-    constant, follower = Constant(robot, 1.0), PD(robot, 1.0, 1.0, robot.neutral())
-    assert Together(robot, []).constant
-    assert Together(robot, [constant]).constant
-    assert Together(robot, [constant, follower]).changes is None
 
 
 def test_controllers_can_be_sent_to_another_process(robot):
