@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -204,5 +205,7 @@ def _stopped(
         save_problem(file, stop.problem, name=f"{scene.name} step {stop.step}", provenance=where)
         options = way.solver.model_dump(exclude_defaults=True)
         words = "".join(f" --option {key}={value}" for key, value in options.items())
-        message += f" The problem is kept: mcpframe solve {file} --solver {way.solver.name}{words}"
+        message += (
+            f" The problem is kept: mcpframe solve {shlex.quote(str(file))} --solver {way.solver.name}{words}"
+        )
     return RunStoppedError(stop, message, trajectory, file)

@@ -81,6 +81,7 @@ class Harvest:
             "options": way.formulation.model_dump(),
             "dt": seen.dt,
             "n_contacts": len(seen.step.contacts),
+            "asks": dict(seen.step.asks),
         }
         name = f"{self.scene.name} step {number} {seen.kind}".removesuffix(" step")
         return Record(seen.problem, name, None, provenance, (seen.kind,))

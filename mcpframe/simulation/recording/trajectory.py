@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import FileFormatError, ModelError, ProblemError
-from mcpframe.io.journal import recover
+from mcpframe.io.journal import committed
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
 from mcpframe.simulation.recording.header import Header
@@ -185,13 +185,12 @@ class Trajectory:
         """Read a trajectory file, or the one in the folder of a run.
 
         Args:
-            path: file or folder. What a killed run left unfinished in it is undone first.
+            path: file or folder. What a killed run left unfinished in it is not read; nothing is written.
             model: the model of the run, where it is at hand, with its closures; the header's unless given.
         """
         place = file_of(path)
-        recover(place)
         try:
-            with h5py.File(place, "r") as file:
+            with h5py.File(committed(place), "r") as file:
                 header, steps = read_header(file, str(place)), read_steps(file)
         except UNREADABLE as error:
             raise not_a_trajectory(place, error) from None

@@ -14,7 +14,7 @@ import pytest
 from runs import assert_same_steps, header, one_step, steps, swing
 
 from mcpframe import FileFormatError, ProblemError
-from mcpframe.io.journal import JournaledFile, journal_of
+from mcpframe.io.journal import JournaledFile, journal_of, recover
 from mcpframe.simulation.recording.recorder import Recorder
 from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.recording.trajectory import Trajectory
@@ -253,6 +253,11 @@ def test_a_kill_before_any_single_write_undoes_the_unfinished_flush_alone(path, 
         copy.write_bytes(content)
         journal_of(copy).write_bytes(journal)
         assert len(Trajectory.load(copy)) == 10
+        assert (copy.read_bytes(), journal_of(copy).read_bytes()) == (
+            content,
+            journal,
+        )  # reading never writes
+        recover(copy)
         assert copy.read_bytes() == committed
 
 
