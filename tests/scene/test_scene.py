@@ -29,7 +29,7 @@ def test_a_model_alone_is_a_scene():
     assert scene.gravity.tolist() == [0.0, 0.0, -9.8]
     assert [shape.name for shape in scene.environment] == ["floor", "wall"]
     assert (scene.stepping.formulation.name, scene.stepping.solver.name) == ("os", "lemke")
-    assert scene.controller.constant
+    assert scene.controller.controllers == ()
     assert repr(scene) == (
         "Scene('pendulum', Model('pendulum', links=3, dofs=3, closures=0), formulation='os', solver='lemke', "
         "dt=0.001, duration=1)"
