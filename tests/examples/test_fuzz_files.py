@@ -49,12 +49,14 @@ def test_files_that_are_not_damaged_are_read(kind, tmp_path, monkeypatch):
     companions(tmp_path)
     monkeypatch.chdir(tmp_path)
     path = tmp_path / f"good{SUFFIXES[kind]}"
+    assert made
     for content in made[:4]:
         path.write_bytes(content)
         for read in fuzz_files.READERS[kind]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", mf.ModelWarning)
                 read(path)
+        assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize(
