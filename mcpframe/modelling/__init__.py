@@ -1,0 +1,1 @@
+"""Complementarity problems as people write them: named variables with bounds, `expression.perp(variable)`."""
