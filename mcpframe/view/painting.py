@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcpframe.arrays import Array
-from mcpframe.simulation.recording.steps import MODES, NONE, ROLLING, SEPARATING, SLIDING
+from mcpframe.simulation.recording.steps import MODES, NONE, SEPARATING, SLIDING, STICKING
 from mcpframe.view.contact_marks import ContactMarks
 from mcpframe.view.outlines import SHADE
 from mcpframe.view.palette import BLACK, BLUE, ORANGE, VERMILION
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LINK, LAST_LINK, WORLD_BODY = "#B4D2EA", "#5B93C2", "#BDBDBD"
 EDGE, GROUND, GROUND_EDGE, GRID, FIELD = "#33475B", "#DADADA", "#777777", "#C4C4C4", "#F2F2F2"
 FORCE = VERMILION
-DOTS = {ROLLING: BLUE, SLIDING: ORANGE, SEPARATING: "#FFFFFF"}
+DOTS = {STICKING: BLUE, SLIDING: ORANGE, SEPARATING: "#FFFFFF"}
 """Colours of contact points by mode."""
 LONGEST_ARROW = 0.22
 """Share of the picture's size that a full force gets."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.multibody.model.node import Node
-from mcpframe.simulation.recording.steps import MODES, ROLLING, SEPARATING, SLIDING
+from mcpframe.simulation.recording.steps import MODES, SEPARATING, SLIDING, STICKING
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.view.figures import new_figure, save, tidy
 from mcpframe.view.palette import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 20000
 """Steps at which the motion of a node is computed; of more, evenly spaced ones are taken."""
-MODE_COLOURS = {ROLLING: BLUE, SLIDING: ORANGE, SEPARATING: "#BBBBBB"}
+MODE_COLOURS = {STICKING: BLUE, SLIDING: ORANGE, SEPARATING: "#BBBBBB"}
 """Colours of the modes of contacts, in the order of their layers."""
 TIME = "time [s]"
+EXACT = 1e-17
+"""Where a certificate of zero is drawn on a log axis."""
 MICRO = 1e6
 
 
@@ -112,8 +114,8 @@ def contacts(figure: FigureBase, trajectory: Trajectory) -> None:
 
 
 def solve_time(figure: FigureBase, trajectory: Trajectory) -> None:
-    """Plot the wall time of building, solving and recovering, a dot per step; medians in the legend."""
-    axis = figure.subplots()
+    """Plot the wall time of building, solving and recovering, a dot per step, and what certificates say."""
+    axis, certified = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     for part, colour in (("build", SKY), ("solve", BLUE), ("recover", ORANGE)):
         seconds = getattr(trajectory, f"{part}_seconds")
         shown = seconds > 0.0
@@ -124,8 +126,10 @@ def solve_time(figure: FigureBase, trajectory: Trajectory) -> None:
     _ticks(axis, trajectory.time[trajectory.failed], "v", VERMILION, "not solved")
     if (trajectory.solve_seconds > 0.0).any():
         axis.set_yscale("log")
-    tidy(axis, "wall time per step [µs]", TIME)
+    tidy(axis, "wall time per step [µs]")
     _legend_above(axis, markerscale=2.0)
+    _certificates(certified, trajectory)
+    figure.align_ylabels()
 
 
 def vertical_motion(trajectory: Trajectory, node: Node | str) -> tuple[Array, Array, Array]:
@@ -162,6 +166,19 @@ def _penetration(axis: Axes, trajectory: Trajectory) -> None:
         axis.text(0.5, 0.5, "no penetration", transform=axis.transAxes, ha="center", va="center")
         axis.set_yticks([])
     tidy(axis, "largest\npenetration [m]", TIME)
+
+
+def _certificates(axis: Axes, trajectory: Trajectory) -> None:
+    """Plot how far from physics the steps are that were certified, on a log axis; exact ones are at 1e-17."""
+    made = np.isfinite(trajectory.certificate)
+    figures = np.maximum(trajectory.certificate[made], EXACT)
+    axis.plot(trajectory.time[made], figures, ".", color=GREEN, markersize=2.5, rasterized=True)
+    if made.any():
+        axis.set_yscale("log")
+    else:
+        axis.text(0.5, 0.5, "no certificates", transform=axis.transAxes, ha="center", va="center")
+        axis.set_yticks([])
+    tidy(axis, "certificate", TIME)
 
 
 def _ticks(axis: Axes, times: Array, marker: str, colour: str, label: str) -> None:

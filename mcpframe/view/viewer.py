@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import webbrowser
 from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
@@ -192,10 +193,27 @@ class Viewer:
         setattr(owner, name, value)
 
 
+def play(
+    trajectory: Trajectory,
+    port: int = PORT,
+    host: str = HOST,
+    camera: Camera | None = None,
+    speed: float = 1.0,
+    browser: bool = True,
+) -> None:
+    """Play a run until Ctrl-C is pressed; arguments as of `Viewer`, `browser` opens the page."""
+    with Viewer(trajectory, port, host, camera, speed) as viewer:
+        print(f"{trajectory!r}: {viewer.address} (Ctrl-C ends)", flush=True)
+        if browser:
+            webbrowser.open(viewer.address)
+        viewer.wait()
+
+
 def figures(trajectory: Trajectory, k: int, marks: ContactMarks) -> str:
     """Return what is known of a step, as Markdown."""
     counts = [f"{np.count_nonzero(marks.mode == mode)} {name}" for mode, name in enumerate(MODES)]
     status, residual = int(trajectory.status[k]), trajectory.residual[k]
+    certificate = trajectory.certificate[k]
     solve = "no solve" if status == NONE else f"{STATUSES[status].lower()}, residual {residual:.1e}"
     return "\n".join(
         [
@@ -203,7 +221,7 @@ def figures(trajectory: Trajectory, k: int, marks: ContactMarks) -> str:
             f"contacts: {', '.join(counts)}  ",
             f"penetration {trajectory.penetration[k]:.1e} m  ",
             f"energy {trajectory.total_energy[k]:.6g} J  ",
-            solve,
+            solve if np.isnan(certificate) else f"{solve}, certificate {certificate:.1e}",
         ]
     )
 

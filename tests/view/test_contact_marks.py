@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from runs import header
 
-from mcpframe.simulation.recording.steps import ROLLING, SEPARATING, SLIDING, ContactTable, StepBlock
+from mcpframe.simulation.recording.steps import SEPARATING, SLIDING, STICKING, ContactTable, StepBlock
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.view.contact_marks import contact_marks
 
@@ -34,9 +34,9 @@ def trajectory(*rows):
 
 RUN = trajectory(
     [],
-    [(0, -1, 5, 0.1, 4.0, ROLLING), (1, 0, 5, 9.0, 0.5, SLIDING)],
+    [(0, -1, 5, 0.1, 4.0, STICKING), (1, 0, 5, 9.0, 0.5, SLIDING)],
     [(0, -1, 5, 0.2, 2.0, SLIDING)],
-    [(0, -1, 5, 0.3, 0.0, SEPARATING), (0, -1, 6, 1.0, 1.0, ROLLING)],
+    [(0, -1, 5, 0.3, 0.0, SEPARATING), (0, -1, 6, 1.0, 1.0, STICKING)],
 )
 
 
@@ -45,7 +45,7 @@ def test_a_contact_is_shown_once_with_its_mean_force():
     assert marks.body_a.tolist() == [0, 0, 1]
     assert marks.point[:, 0].tolist() == [0.3, 1.0, 9.0]  # where it was last
     np.testing.assert_allclose(marks.force[:, 2], np.array([6.0, 1.0, 0.5]) / (3 * DT))
-    assert marks.mode.tolist() == [ROLLING, ROLLING, SLIDING]  # when it carried most
+    assert marks.mode.tolist() == [STICKING, STICKING, SLIDING]  # when it carried most
 
 
 def test_a_step_shows_its_own_contacts_at_least():
@@ -57,7 +57,7 @@ def test_a_step_shows_its_own_contacts_at_least():
 def test_the_first_step_has_no_time_to_average_over():
     marks = contact_marks(RUN, 0, 1.0)
     assert marks.force.shape == (0, 3)
-    touching = trajectory([(0, -1, 1, 0.0, 1.0, ROLLING)])
+    touching = trajectory([(0, -1, 1, 0.0, 1.0, STICKING)])
     assert contact_marks(touching, 0, 1.0).force.tolist() == [[0.0, 0.0, 0.0]]
 
 
@@ -66,5 +66,5 @@ def test_forces_act_on_links_and_against_each_other():
     assert points[:, 0].tolist() == [0.1, 9.0, 9.0]
     np.testing.assert_allclose(forces[:, 2] * DT, [4.0, 0.5, -0.5])
     assert modes[1] == modes[2], "both arrows of a contact have its mode"
-    world_first = trajectory([], [(-1, 2, 1, 0.0, 3.0, ROLLING)])
+    world_first = trajectory([], [(-1, 2, 1, 0.0, 3.0, STICKING)])
     assert contact_marks(world_first, 1, DT / 2).arrows()[1][0, 2] == pytest.approx(-3.0 / DT)

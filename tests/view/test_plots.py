@@ -85,8 +85,20 @@ def test_contacts_are_counted_by_mode(run):
     np.testing.assert_array_equal(curve(depth)[:, 1], run.penetration[1:])
 
 
+def test_certificates_that_were_made_are_plotted(run):
+    figures = np.full(len(run), np.nan)
+    figures[[1, 3]] = 2e-12, 0.0
+    parts = {**dict(run.steps.items()), "certificate": figures}
+    block = StepBlock(**parts, contacts=run.contacts, impacts=run.impacts)
+    _, axis = drawn(plots.solve_time, Trajectory(run.header, block))
+    np.testing.assert_array_equal(curve(axis), [[run.time[1], 2e-12], [run.time[3], plots.EXACT]])
+    free = StepBlock(time=run.time, theta=run.theta, theta_dot=run.theta_dot)
+    _, axis = drawn(plots.solve_time, Trajectory(run.header, free))
+    assert [text.get_text() for text in axis.texts] == ["no certificates"]
+
+
 def test_solve_times_are_in_microseconds_with_medians(run):
-    (axis,) = drawn(plots.solve_time, run)
+    axis, _ = drawn(plots.solve_time, run)
     np.testing.assert_allclose(curve(axis, 1)[:, 1], 2.0)
     assert legend(axis) == ["build, median 1 µs", "solve, median 2 µs", "recover, median 3 µs"]
 
@@ -97,7 +109,7 @@ def test_steps_that_were_not_solved_are_in_plain_sight(run):
     block = StepBlock(
         **{**dict(run.steps.items()), "status": status}, contacts=run.contacts, impacts=run.impacts
     )
-    (axis,) = drawn(plots.solve_time, Trajectory(run.header, block))
+    axis, _ = drawn(plots.solve_time, Trajectory(run.header, block))
     assert legend(axis)[-1] == "not solved: 3"
     assert curve(axis, 3)[:, 0].tolist() == run.time[5:8].tolist()
 

@@ -114,7 +114,7 @@ def test_a_picture_shows_bodies_contacts_and_forces(run):
     np.testing.assert_allclose(dots.get_offsets(), stage.camera.project(marks.point))
     longest = np.hypot(arrows.U, arrows.V).max()
     assert longest == pytest.approx(0.22 * stage.size.max())
-    assert [handle.get_label() for handle in legend_handles(stage)][:2] == ["rolling", "sliding"]
+    assert [handle.get_label() for handle in legend_handles(stage)][:2] == ["sticking", "sliding"]
     assert DOTS.keys() == {0, 1, 2}
 
 
