@@ -65,8 +65,8 @@ class Link:
 
     def close(self) -> None:
         """Close the ways to a process that has ended."""
-        for way in (self.pipe, self.board, self.errors):
-            way.close()
+        for channel in (self.pipe, self.board, self.errors):
+            channel.close()
 
 
 def start(environment: Mapping[str, str]) -> Link:

@@ -16,22 +16,25 @@ SAME = 1e-9
 """N s and m/s; two certified solutions of the same problem."""
 
 
-def problem_of(model, n_u=4, speed=0.5, formulation="os", law="coulomb"):
+def given(model, n_u=4, speed=0.5, formulation="os", law="coulomb"):
+    """Arguments of `Corpus.append`: a problem, and what it is with the exact cone."""
     rates = np.zeros(model.n_dofs)
     rates[:3] = [speed, 0.1, -0.5]
     state = model.state(theta_dot=rates)
     step = mf.ContactStep(state, mf.systems.contacts_of(state, n_u, mu=0.3), DT, law=law)
-    return mf.formulation(formulation).build(step)[0]
+    way = mf.formulation(formulation)
+    exact = way.rows(step).friction_problem() if law == "coulomb" else None
+    return {"problem": way.build(step)[0], "exact": exact}
 
 
 @pytest.fixture
 def corpus(tmp_path):
     path = tmp_path / "corpus.h5"
     with mf.Corpus(path, "a") as corpus:
-        corpus.append(problem_of(mf.systems.quadruped()), name="feet", provenance={"step": 3}, labels=["x"])
-        corpus.append(problem_of(mf.systems.box()), name="box")
-        corpus.append(problem_of(mf.systems.quadruped(), formulation="nmc"), name="links")
-        corpus.append(problem_of(mf.systems.box(), law="torsional"), name="torsional")
+        corpus.append(**given(mf.systems.quadruped()), name="feet", provenance={"step": 3}, labels=["x"])
+        corpus.append(**given(mf.systems.box()), name="box")
+        corpus.append(**given(mf.systems.quadruped(), formulation="nmc"), name="links")
+        corpus.append(**given(mf.systems.box(), law="torsional"), name="torsional")
         corpus.append(mf.FrictionProblem(np.eye(3), [-1.0, 0.5, 0.0], 0.5), name="exact")
     with mf.Corpus(path) as corpus:
         yield corpus
@@ -106,6 +109,8 @@ def test_npz_files_keep_everything(corpus, tmp_path):
     back = mf.load_record(exported.files[0])
     assert (back.name, back.provenance, back.labels) == ("feet", {"step": 3}, ("x",))
     assert (back.problem.M == corpus[0].problem.M).all()
+    assert (back.exact.W == corpus[0].exact.W).all()
+    assert mf.load_record(exported.files[3]).exact is None
 
 
 @pytest.mark.parametrize("export", [export_fclib, export_npz])

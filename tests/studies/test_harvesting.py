@@ -66,9 +66,7 @@ def test_another_formulation_writes_the_same_steps(tmp_path, scheme, restitution
     for ours, theirs in pairs:
         assert theirs.provenance["formulation"] == "dca"
         assert theirs.provenance["options"] == ours.provenance["options"]
-        smooth = ours.provenance["kind"] == "step"
         assert theirs.provenance["asks"] == ours.provenance["asks"]
-        assert ours.provenance["asks"]["position_level"] == (smooth and scheme == "event_driven")
         np.testing.assert_allclose(theirs.problem.M, ours.problem.M, atol=ROUNDING)
         np.testing.assert_allclose(theirs.problem.q, ours.problem.q, atol=ROUNDING)
 
@@ -82,7 +80,9 @@ def test_a_harvest_in_link_velocities_solves_to_the_same_impulses(tmp_path):
             beta, Beta = z[ours.problem.layout["beta"]], Z[theirs.problem.layout["beta"]]
             np.testing.assert_allclose(net(Beta), net(beta), atol=SAME)
             assert theirs.provenance["labels"]["n"] > ours.provenance["labels"]["n"]
-            assert theirs.provenance["labels"]["rank_ratio"] == ours.provenance["labels"]["rank_ratio"]
+            ratios = [record.provenance["labels"].get("rank_ratio") for record in (theirs, ours)]
+            assert ratios[0] == ratios[1]
+            assert ratios[0] is not None or ours.provenance["kind"] == "decompression"
 
 
 def net(beta):

@@ -27,7 +27,8 @@ def labelled(model, n_u, theta_dot=None, formulation="os", mu=0.5):
     step = mf.ContactStep(state, mf.systems.contacts_of(state, n_u, mu=mu), DT)
     way = mf.formulation(formulation)
     problem, recovery = way.build(step)
-    return labels_of(problem, step, way.recover(recovery, mf.solve(problem, "auto")))
+    outcome = way.recover(recovery, mf.solve(problem, "auto"))
+    return labels_of(problem, step, outcome, way.rows(step).friction_problem())
 
 
 def test_a_ball_at_rest_has_the_figures_of_the_textbook():
@@ -83,7 +84,8 @@ def test_mass_ratios_are_of_links_and_of_what_contacts_feel():
 def test_rank_and_condition_are_those_of_numpy(family):
     system = contact_system(6, family, seed=3)
     W = np.asarray(system.exact_problem().W)
-    labels = labels_of(system.problem())
+    labels = labels_of(system.problem(), exact=system.exact_problem())
+    assert labels == {**labels_of(system.exact_problem()), "n": system.problem().n}
     singular = np.linalg.svd(W, compute_uv=False)
     rank = np.linalg.matrix_rank(W, tol=1e-10 * singular[0])
     assert labels["rank_ratio"] == rank / 18

@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import resource
+import sqlite3
 import subprocess
 import sys
 
@@ -114,6 +115,32 @@ def test_a_damaged_store_is_named_with_what_to_do_and_left_as_it_is(damage, tmp_
         assert error.count("\n") == 1
     assert path.read_bytes() == content
     assert not (tmp_path / "rows.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("residual", "'x'"),
+        ("iterations", "'many'"),
+        ("iterations", "NULL"),
+        ("repeat", "'0th'"),
+        ("ok", "'yes'"),
+        ("solve_seconds", "NULL"),
+        ("status", "x'00ff'"),
+    ],
+)
+def test_text_among_numbers_is_named_with_file_and_field(field, value, tmp_path, capsys):
+    path = filled(tmp_path / FILE_NAME, 3)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE rows SET {field} = {value} WHERE \"case\" = 'case 1'")
+    said = rf"study\.sqlite: rows: field '{field}' of case 'case 1' is .*, not (real|integer|text); "
+    for use in (Store.read, lambda path: Store.open(path, HEADER)):
+        with pytest.raises(FileFormatError, match=said):
+            use(path)
+    assert main(["study", "report", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"field '{field}'" in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(

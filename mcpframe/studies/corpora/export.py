@@ -12,7 +12,6 @@ from mcpframe.exceptions import OptionError, ProblemError
 from mcpframe.io.fclib import FclibRecord, save_fclib
 from mcpframe.io.npz import save_problem
 from mcpframe.io.records import Record
-from mcpframe.problem.delassus import contact_space
 from mcpframe.problem.friction import FrictionProblem
 
 PathLike = str | os.PathLike[str]
@@ -34,7 +33,7 @@ class Exported:
 def export_fclib(records: Iterable[Record], folder: PathLike) -> Exported:
     """Write every problem to an FCLIB file of its own, local form, with the exact cone.
 
-    W and q are those of `contact_space`: loops eliminated, joint limits as contacts without friction.
+    W and q are those of `StepRows.friction_problem`: loops eliminated, limits as contacts without friction.
     """
     return _each(records, folder, ".hdf5", lambda record, path: save_fclib(path, fclib_record(record)))
 
@@ -43,16 +42,22 @@ def export_npz(records: Iterable[Record], folder: PathLike) -> Exported:
     """Write every problem to an .npz file of its own, with all that goes with it."""
 
     def save(record: Record, path: Path) -> None:
-        origin, tags = record.provenance, record.labels
-        save_problem(path, record.problem, z0=record.z0, name=record.name, provenance=origin, labels=tags)
+        origin, tags, exact = record.provenance, record.labels, record.exact
+        start, name = record.z0, record.name
+        save_problem(path, record.problem, z0=start, name=name, provenance=origin, labels=tags, exact=exact)
 
     return _each(records, folder, ".npz", save)
 
 
 def fclib_record(record: Record) -> FclibRecord:
-    """Return a problem as an FCLIB file holds it; its provenance is the description, as JSON."""
-    exact = isinstance(record.problem, FrictionProblem)
-    problem = record.problem if exact else contact_space(record.problem)
+    """Return a problem as an FCLIB file holds it; its provenance is the description, as JSON.
+
+    Raises:
+        ProblemError: its exact cone is not known.
+    """
+    problem = record.problem if isinstance(record.problem, FrictionProblem) else record.exact
+    if problem is None:
+        raise ProblemError("its exact cone is not known: laws are others than Coulomb's, or it was not kept")
     info = {
         "title": record.name or "contact problem",
         "description": json.dumps(dict(record.provenance)),

@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
 from mcpframe.exceptions import OptionError
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.records import Record
+from mcpframe.notebook.progress import progress as bars
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.engine import Engine
-from mcpframe.simulation.recording.harvest import Harvest
+from mcpframe.simulation.recording.harvest import Harvest, exact_cone
 from mcpframe.simulation.recording.observation import Observation
 from mcpframe.solving.plugin import AbstractFormulation
 from mcpframe.solving.registry import FORMULATIONS
@@ -68,14 +69,14 @@ def harvested(
     scene: Scene, formulation: str | AbstractFormulation = OS, wanted: Wanted = lambda seen, number: True
 ) -> Iterator[tuple[int, list[Record]]]:
     """Yield the number of every step of a scene with the records of its problems that are wanted."""
-    labeller, way = Labeller(scene, formulation), scene.stepping
+    labeller, stepping = Labeller(scene, formulation), scene.stepping
     records: list[Record] = []
 
     def observe(seen: Observation) -> None:
         if wanted(seen, labeller.step_at(seen.time)):
             records.append(labeller.record(seen))
 
-    return _run(scene, Engine(scene, observe), records, max(1, round(way.duration / way.dt)))
+    return _run(scene, Engine(scene, observe), records, max(1, round(stepping.duration / stepping.dt)))
 
 
 def _run(
@@ -108,10 +109,10 @@ class Labeller:
         driving, wanted = self.driving, self.formulation
         outcome = driving.recover(driving.build(seen.step)[1], seen.solution)
         problem = seen.problem if wanted == driving else wanted.build(seen.step)[0]
-        # Figures of W are read from `os`, whichever formulation is stored: there W is in the open.
-        contacts = seen.problem if self.operational == driving else self.operational.build(seen.step)[0]
-        labels = {**labels_of(contacts, seen.step, outcome), "n": problem.n}
-        record = self._harvest.record(replace(seen, problem=problem))
+        # The exact cone is taken from `os`, whichever formulation is stored: there nothing is eliminated.
+        exact = exact_cone(self.operational, seen.step)
+        labels = labels_of(problem, seen.step, outcome, exact)
+        record = replace(self._harvest.record(replace(seen, problem=problem)), exact=exact)
         about: dict[str, Any] = {"formulation": wanted.name, "options": wanted.model_dump()}
         about["asks"] = dict(seen.step.asks)
         about |= {"system": self.scene.model.name, "labels": labels}
@@ -165,9 +166,9 @@ def _check_count(name: str, value: int | None) -> None:
 @contextmanager
 def _bar(scene: Scene, wanted: bool) -> Iterator[Callable[[int, int], None]]:
     columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[note]}")
-    with Progress(*columns, TimeRemainingColumn(), disable=not wanted) as bar:
-        way = scene.stepping
-        task = bar.add_task(scene.name, total=max(1, round(way.duration / way.dt)), note="")
+    with bars(*columns, TimeRemainingColumn(), wanted=wanted) as bar:
+        stepping = scene.stepping
+        task = bar.add_task(scene.name, total=max(1, round(stepping.duration / stepping.dt)), note="")
 
         def show(number: int, count: int) -> None:
             bar.update(task, completed=number, note=f"{count} problems")

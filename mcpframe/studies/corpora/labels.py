@@ -1,6 +1,6 @@
 """Labels: what makes a contact problem easy or hard, in a few figures that take a millisecond.
 
-With W = Λ_u the compliance of the contacts (`mcpframe.problem.delassus`), eigenvalues λ_1 >= λ_2 >= ...,
+With W = Λ_u the compliance of the contacts (`mcpframe.contact.step_rows`), eigenvalues λ_1 >= λ_2 >= ...,
 
 | label                | meaning                                                                          |
 | -------------------- | -------------------------------------------------------------------------------- |
@@ -16,8 +16,8 @@ With W = Λ_u the compliance of the contacts (`mcpframe.problem.delassus`), eige
 |                      | "separating" where none does **                                                  |
 | `hardness`           | "easy", "medium", "hard": see `hardness`                                         |
 
-* where the step is known; ** where its outcome is known, or that it is an impact. Problems without contacts,
-or with laws other than Coulomb's, have no figures of W.
+* where the step is known; ** where its outcome is known, or that it is an impact. Where the exact cone is not
+known, as for laws other than Coulomb's, there are no figures of W.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy.sparse as sp
 
 from mcpframe.contact.impact_step import ImpactStep
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
-from mcpframe.exceptions import ProblemError
-from mcpframe.problem.delassus import contact_space
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.studies.study.row import Label
 
@@ -49,7 +49,10 @@ EASY_POINTS, HARD_POINTS = 1, 4
 
 
 def labels_of(
-    problem: MixedLCP, step: ContactStep | None = None, outcome: Outcome | None = None
+    problem: MixedLCP | FrictionProblem,
+    step: ContactStep | None = None,
+    outcome: Outcome | None = None,
+    exact: FrictionProblem | None = None,
 ) -> dict[str, Label]:
     """Return the labels of a problem; those that cannot be known are left out.
 
@@ -57,14 +60,15 @@ def labels_of(
         problem: in any formulation.
         step: that it was made from.
         outcome: of the step.
+        exact: the same with the exact friction cone, contacts first, as `StepRows.friction_problem` has it.
     """
-    contacts = 0 if problem.contacts is None else problem.contacts.n_u
-    n_u = contacts if step is None else step.n_u
+    exact = problem if isinstance(problem, FrictionProblem) else exact
+    n_u = _n_contacts(problem) if step is None else step.n_u
     labels: dict[str, Label] = {"n": problem.n, "n_contacts": n_u}
     if step is not None:
         labels |= _of_system(step)
-    if contacts:
-        labels |= _of_contacts(problem)
+    if n_u and exact is not None:
+        labels |= _of_contacts(exact, n_u)
     if isinstance(step, ImpactStep):
         labels["motion"] = IMPACT
     elif outcome is not None:
@@ -77,7 +81,7 @@ def motion(modes: Sequence[str]) -> str:
     closed = {mode for mode in modes if mode != "separating"}
     if not closed:
         return SEPARATING
-    return MIXED if len(closed) > 1 else STICKING if closed == {"rolling"} else SLIDING
+    return MIXED if len(closed) > 1 else STICKING if closed == {"sticking"} else SLIDING
 
 
 def hardness(labels: Mapping[str, Label]) -> str:
@@ -98,6 +102,12 @@ def hardness(labels: Mapping[str, Label]) -> str:
     return EASY if points <= EASY_POINTS else HARD if points >= HARD_POINTS else MEDIUM
 
 
+def _n_contacts(problem: MixedLCP | FrictionProblem) -> int:
+    if isinstance(problem, FrictionProblem):
+        return problem.n_c
+    return 0 if problem.contacts is None else problem.contacts.n_u
+
+
 def _of_system(step: ContactStep) -> dict[str, Label]:
     model = step.state.model
     masses = [link.mass for link in model.links if link.mass > 0.0]
@@ -105,21 +115,17 @@ def _of_system(step: ContactStep) -> dict[str, Label]:
     return labels | ({"mass_ratio": max(masses) / min(masses)} if masses else {})
 
 
-def _of_contacts(problem: MixedLCP) -> dict[str, Label]:
-    """Return the figures of W, none where the contacts have no such matrix."""
-    try:
-        space = contact_space(problem)
-    except ProblemError:
-        return {}
-    assert problem.contacts is not None
-    rows = space.dim * problem.contacts.n_u
-    W = np.asarray(space.W)[:rows, :rows]
+def _of_contacts(exact: FrictionProblem, n_u: int) -> dict[str, Label]:
+    """Return the figures of W of the first contacts; limits come behind them."""
+    rows = exact.dim * n_u
+    whole = exact.W.toarray() if isinstance(exact.W, sp.csr_array) else exact.W
+    W = whole[:rows, :rows]
     eigenvalues = np.linalg.eigvalsh(0.5 * (W + W.T))
     counted = eigenvalues[eigenvalues > RANK_TOLERANCE * eigenvalues[-1]]
     labels: dict[str, Label] = {"rank_ratio": counted.size / rows}
     if counted.size:
         labels["condition"] = float(np.log10(counted[-1] / counted[0]))
-    normal = W.diagonal()[:: space.dim]
+    normal = W.diagonal()[:: exact.dim]
     if normal.min() > RANK_TOLERANCE * normal.max():
         labels["contact_mass_ratio"] = float(normal.max() / normal.min())
     return labels

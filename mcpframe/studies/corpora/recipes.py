@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
 from mcpframe.exceptions import FileFormatError, OptionError, nearest
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.records import Record
+from mcpframe.notebook.progress import progress as bars
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.observation import Observation
 from mcpframe.studies.corpora.harvesting import harvested
@@ -241,7 +242,7 @@ def make_corpus(
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with Corpus(part, "a") as corpus, Progress(*columns, disable=not progress) as bar:
+    with Corpus(part, "a") as corpus, bars(*columns, wanted=progress) as bar:
         task = bar.add_task(name, total=len(takes))
         for recipe, take in takes:
             bar.update(task, description=f"{recipe}: {take.name}")

@@ -15,7 +15,7 @@ from mcpframe.studies.report.entries import merge
 from mcpframe.studies.report.markdown import summary
 from mcpframe.studies.report.page import page
 from mcpframe.studies.report.pictures import draw
-from mcpframe.studies.report.published import tables_of
+from mcpframe.studies.report.published import named_in_full, tables_of
 from mcpframe.studies.report.results import Results
 from mcpframe.studies.study.row import Row
 
@@ -38,7 +38,7 @@ def write_report(
     """
     results = Results.of(rows, header)
     entries = merge(rows)  # by the labels of the study file
-    tables = [table.filled(entries) for table in tables_of(published)]
+    tables = named_in_full([table.filled(entries) for table in tables_of(published)])
     text, words = page(results, tables), summary(results, tables)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -112,6 +112,7 @@ def _entries(
         "claimed": lambda e: int(bool(e.row.claim)),
         "right": lambda e: int(e.row.claim_right),
         "system": lambda e: words.code(e.row.system),
+        "family": lambda e: words.code(e.family),
         "status": lambda e: words.code(e.row.status),
         "claim": lambda e: words.code(e.row.claim),
         "residual": lambda e: _short(e.row.scaled_residual),

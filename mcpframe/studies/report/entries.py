@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from mcpframe.studies.sources.source import GIVEN
 from mcpframe.studies.study.row import Row
 
 SOLVED, FALSE_CLAIM, CRASHED, TIME_LIMIT, FAILED, UNSUPPORTED = OUTCOMES = (
@@ -66,6 +67,11 @@ class Entry:
     def ok(self) -> bool:
         """Whether every repeat was certified."""
         return self.row.ok
+
+    @property
+    def family(self) -> str:
+        """The system that it is of, or the source where nothing is said of a system."""
+        return self.row.source if self.row.system == GIVEN else self.row.system
 
     def seconds(self, clock: Clock) -> float:
         """Time that counts [s]: inside the solver, or building and recovery with it."""

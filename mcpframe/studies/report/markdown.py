@@ -9,7 +9,9 @@ from collections.abc import Iterable, Sequence
 from mcpframe.studies.report.entries import CLOCKS, UNSUPPORTED, Column, Entry
 from mcpframe.studies.report.facets import Facet
 from mcpframe.studies.report.facts import facts
-from mcpframe.studies.report.metrics import SHIFT, Fit, fit_exponent, median, medians_by_size, rates
+from mcpframe.studies.report.grid import Grid, grid
+from mcpframe.studies.report.growth import growing, growth_fits
+from mcpframe.studies.report.metrics import SHIFT, Fit, Rates, median, rates
 from mcpframe.studies.report.published import Published
 from mcpframe.studies.report.results import Results, unique
 from mcpframe.studies.report.verdict import limitations, verdict
@@ -25,19 +27,18 @@ def summary(results: Results, published: Sequence[Published] = ()) -> str:
         f"# {results.header.get('name', 'study')}",
         " ".join(sentence for sentence in verdict(results) if sentence),
         table(("", ""), facts(results)),
+        *_grid(results),
         "## Success and correctness",
         _success(results),
         "![rates, profiles, growth](report.png)",
         "## Mean times",
         _means(results),
-        "## Growth with size",
-        _growth(results),
+        *_growth(results),
         "## Sizes by formulation",
         _sizes(results),
         *_warm(results),
-        "## By label",
+        *(["## By label"] if results.facets else []),
         *(_label(results, facet) for facet in results.facets),
-        "## Failures",
         *_failures(results),
         *(part for each in published for part in _published(each)),
         "## Limitations",
@@ -113,21 +114,32 @@ def _means(results: Results) -> str:
     return f"{table(heads, rows)}\n\n{note}"
 
 
-def growth_fits(results: Results, column: Column) -> tuple[Fit | None, Fit | None]:
-    """Return the exponents of time in n and in n_c over the solved problems of a column."""
-    solved = [entry for entry in results.by_column[column] if entry.ok]
-    times = [entry.seconds(results.clock) for entry in solved]
-    sizes = ([entry.row.n for entry in solved], [entry.row.n_contacts for entry in solved])
-    in_n, in_contacts = (fit_exponent(medians_by_size(own, times)) for own in sizes)
-    return in_n, in_contacts
-
-
-def _growth(results: Results) -> str:
-    rows = (
-        [results.name(column), *(cell for fit in growth_fits(results, column) for cell in _fit(fit))]
-        for column in results.best_first
+def _grid(results: Results) -> list[str]:
+    """Share solved and median time where formulation and solver meet."""
+    made = grid(results)
+    if made is None:
+        return []
+    cells = [[row, *(_cell_of(results, made, row, column) for column in made.columns)] for row in made.rows]
+    note = (
+        f"Share solved of the problems taken, and the median time of {CLOCKS[results.clock]} of the solved."
     )
-    return table(("setting", "exponent in n", "n fitted", "exponent in n_c", "n_c fitted"), rows)
+    return [f"## {made.what.capitalize()} × solver", table((made.what, *made.columns), cells), note]
+
+
+def _cell_of(results: Results, made: Grid, row: str, column: str) -> str:
+    return _solved_cell(results, made.cells[row, column]) if (row, column) in made.cells else NOTHING
+
+
+def _growth(results: Results) -> list[str]:
+    """Exponents of time in n and n_c, a line per system and setting that has one."""
+    rows = []
+    for family in growing(results):
+        for column in results.best_first:
+            fits = growth_fits(results, column, family)
+            if any(fits):
+                rows.append([family, results.name(column), *(cell for fit in fits for cell in _fit(fit))])
+    heads = ("system", "setting", "exponent in n", "n fitted", "exponent in n_c", "n_c fitted")
+    return ["## Growth with size", table(heads, rows)] if rows else []
 
 
 def _fit(fit: Fit | None) -> tuple[str, str]:
@@ -192,17 +204,20 @@ def _label(results: Results, facet: Facet) -> str:
 
 
 def _label_cell(results: Results, entries: Sequence[Entry]) -> str:
-    own = rates(entries, results.clock, results.penalty)
+    return _solved_cell(results, rates(entries, results.clock, results.penalty))
+
+
+def _solved_cell(results: Results, own: Rates) -> str:
     if not own.taken:
         return "not taken" if own.total else NOTHING
     return f"{percent(own.success)} %, {time(own.median, results.unit)}"
 
 
 def _failures(results: Results) -> list[str]:
-    """How often each status came, then the first failures one by one."""
+    """How often each status came, then the first failures one by one; nothing where there are none."""
     failed = [entry for entry in results.entries if not entry.ok and entry.outcome != UNSUPPORTED]
     if not failed:
-        return ["None: every solve that its solver takes was certified."]
+        return []
     kinds = Counter((results.name(entry.column), entry.outcome, entry.row.status) for entry in failed)
     first = [_failure(results, entry) for entry in failed[:MOST_FAILURES]]
     told = (
@@ -212,7 +227,8 @@ def _failures(results: Results) -> list[str]:
     )
     counted = [[*kind, count(k)] for kind, k in kinds.most_common()]
     heads = ("problem", "setting", "outcome", "claim", "residual", "reason", "saved problem")
-    return [table(("setting", "outcome", "status", "solves"), counted), told, table(heads, first)]
+    kinds_table = table(("setting", "outcome", "status", "solves"), counted)
+    return ["## Failures", kinds_table, told, table(heads, first)]
 
 
 def _failure(results: Results, entry: Entry) -> list[str]:

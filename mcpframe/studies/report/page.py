@@ -17,7 +17,7 @@ from mcpframe.studies.report.results import Results
 from mcpframe.studies.report.verdict import limitations, verdict
 from mcpframe.view.palette import ALL, BLUE, COLOURS, MARKERS, NONE, SOME
 
-SCRIPTS = ("metrics.js", "tables.js", "charts.js", "sections.js", "page.js")
+SCRIPTS = ("metrics.js", "tables.js", "verdict.js", "charts.js", "grid.js", "sections.js", "page.js")
 """In the order in which they build on each other."""
 
 
@@ -27,7 +27,7 @@ def page(results: Results, published: Sequence[Published] = ()) -> str:
         title=escape(str(results.header.get("name", "study"))),
         verdict=escape(" ".join(sentence for sentence in verdict(results) if sentence)),
         facts=_facts(results),
-        published="".join(_published(table) for table in published),
+        published="".join(_published(k, table) for k, table in enumerate(published)),
         limitations=_bullets(limitations(results)),
         settings=_settings(results.header),
         data=embedded(page_data(results) | {"looks": _looks()}),
@@ -72,18 +72,20 @@ def _bullets(sentences: Sequence[str]) -> str:
 
 
 def _settings(header: Mapping[str, Any]) -> str:
-    """Write the study as it was resolved, every default in its place."""
-    text = json.dumps(header.get("config", {}), indent=2, ensure_ascii=False, default=str)
-    return f"<pre>{escape(text)}</pre>"
+    """Write the study as it was resolved, every default in its place; nothing where that is not known."""
+    if not header.get("config"):
+        return ""
+    text = json.dumps(header["config"], indent=2, ensure_ascii=False, default=str)
+    return f'<section id="settings" class="settings"><h2>Settings</h2><pre>{escape(text)}</pre></section>'
 
 
-def _published(table: Published) -> str:
+def _published(k: int, table: Published) -> str:
     """Write published figures beside ours."""
     looks = [table.look(k) for k in range(len(table.columns))]
     heads = _line("th", table.columns, ["text", *[""] * (len(looks) - 1)])
     rows = "".join(_line("td", row, looks) for row in table.rows)
     return (
-        f'<section class="published"><h2>{escape(table.title)}</h2><div class="scroll">'
+        f'<section class="published" id="published-{k}"><h2>{escape(table.title)}</h2><div class="scroll">'
         f"<table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>"
         f'<p class="caption">{escape(table.source)}</p></section>'
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpframe.exceptions import OptionError, nearest
+from mcpframe.papers import in_full
 from mcpframe.studies.report.entries import Entry
 from mcpframe.studies.report.ours import Ours, line
 from mcpframe.studies.report.wording import NOTHING, number
@@ -89,6 +90,12 @@ def tables_of(published: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None)
     if published is None:
         return []
     return [Published.of(each) for each in ([published] if isinstance(published, Mapping) else published)]
+
+
+def named_in_full(tables: Sequence[Published]) -> list[Published]:
+    """Return tables whose sources name every paper in full where it comes first."""
+    sources = in_full(table.source for table in tables)
+    return [replace(table, source=source) for table, source in zip(tables, sources, strict=True)]
 
 
 def _check_keys(given: Mapping[str, Any]) -> None:

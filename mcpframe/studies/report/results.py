@@ -32,7 +32,7 @@ class Look:
     dash: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Results:
     """The entries of one study.
 
@@ -43,6 +43,9 @@ class Results:
 
     header: Mapping[str, Any]
     entries: Sequence[Entry]
+
+    def __repr__(self) -> str:
+        return f"Results({self.header.get('name', '')!r}, entries={len(self.entries)})"
 
     @classmethod
     def of(cls, rows: Sequence[Row], header: Mapping[str, Any]) -> Results:

@@ -1,12 +1,12 @@
-"""How a study goes, on the terminal: rows done, failures, what is being solved, time left."""
+"""How a study goes, on a terminal or in a notebook: rows done, failures, what is being solved, time left."""
 
 from __future__ import annotations
 
 from types import TracebackType
 
 from rich import progress
-from rich.console import Console
 
+from mcpframe.notebook.progress import progress as bars
 from mcpframe.studies.running.measuring import is_failure
 from mcpframe.studies.study.units import Made, Message, Stage
 
@@ -28,7 +28,7 @@ class Progress:
     """A bar; silent unless wanted."""
 
     def __init__(self, name: str, wanted: bool) -> None:
-        self._bar = progress.Progress(*COLUMNS, console=Console(stderr=True), disable=not wanted)
+        self._bar = bars(*COLUMNS, wanted=wanted)
         self._task = self._bar.add_task(name, total=None, failures="", now="")
         self._failures = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from mcpframe.exceptions import FileFormatError, OptionError, nearest
+from mcpframe.exceptions import FileFormatError, OptionError, PluginError, nearest
 from mcpframe.io.locks import try_lock
 from mcpframe.io.npz import opened_fields, replacing
 from mcpframe.io.trust import Code
+from mcpframe.notebook import html
 from mcpframe.studies.file_names import file_name
 from mcpframe.studies.running.executors import Executor
 from mcpframe.studies.running.executors.local import Local
@@ -23,10 +24,11 @@ from mcpframe.studies.running.guard import WorkerError
 from mcpframe.studies.running.progress import Progress
 from mcpframe.studies.running.task import Context
 from mcpframe.studies.sources.source import Recording
+from mcpframe.studies.study.export import to_table
 from mcpframe.studies.study.row import Row
 from mcpframe.studies.study.store import FILE_NAME, Store
 from mcpframe.studies.study.study import Study
-from mcpframe.studies.study.study_file import load_study
+from mcpframe.studies.study.study_file import load_study, make_study
 from mcpframe.studies.study.units import (
     AS_GIVEN,
     Job,
@@ -39,6 +41,8 @@ from mcpframe.studies.study.units import (
     plan,
 )
 
+FIGURES = ("solve_seconds", "iterations")
+"""Of which a notebook shows medians."""
 EXECUTORS = ("local", "dask")
 OUT = Path("out")
 """Where the folders of studies are unless one is named."""
@@ -47,7 +51,7 @@ BEGUN = (LOCK, FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", f"{FILE_NAME}-
 """What is in the folder of a study before the first row is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What a study has come to.
 
@@ -61,9 +65,48 @@ class Results:
     header: dict[str, Any]
     folder: Path
 
+    def __repr__(self) -> str:
+        solved = sum(row.ok for row in self.rows)
+        name = self.header.get("name", "")
+        return f"Results({name!r}, rows={len(self.rows)}, solved={solved}, folder={str(self.folder)!r})"
+
+    def _repr_html_(self) -> str:
+        solved, count = sum(row.ok for row in self.rows), len(self.rows)
+        about = {
+            "rows": count,
+            "solved": html.verdict(f"{solved} of {count}", solved == count),
+            "folder": self.folder,
+        }
+        heads = ("formulation", "solver", "start", "solved", "median solve", "median iterations")
+        return html.card(
+            f"Results of {self.header.get('name', '')!r}", about, html.grid(heads, self._columns())
+        )
+
+    def _columns(self) -> list[tuple[object, ...]]:
+        """Return how every formulation did with every solver: rows solved, and medians over these."""
+        groups: dict[tuple[str, str, str], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault((row.formulation, row.solver, row.start), []).append(row)
+        return [(*key, *_summary(rows)) for key, rows in groups.items()]
+
+    def to_dataframe(self) -> Any:
+        """Return the rows as a pandas DataFrame, a column for every field of `Row` and every label.
+
+        Raises:
+            PluginError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise PluginError(
+                f"to_dataframe needs pandas ({error}): pip install pandas, or 'mcpframe[notebook]'; "
+                "mcpframe.studies.study.export.to_table gives plain columns"
+            ) from None
+        return pd.DataFrame(to_table(self.rows))
+
 
 def run_study(
-    study: Study | str | os.PathLike[str],
+    study: Study | Mapping[str, Any] | str | os.PathLike[str],
     *,
     executor: str | Executor = "local",
     workers: int | None = None,
@@ -75,22 +118,24 @@ def run_study(
     """Run a study, or what is left of it, and return its rows.
 
     Args:
-        study: a study, or the path of its file.
+        study: a study, the path of its file, or a dict with the keys of one.
         executor: "local", "dask", or an executor.
         workers: worker processes.
         scheduler: address of a dask scheduler.
         out: folder of the study; ``out/NAME`` unless given, with what a folder cannot be called replaced
             in the name. Rows that are there are not made again.
-        progress: show on the terminal how it goes.
-        allow_code: of a study that is given by its path: run the code that it and its scenes name; see
-            `load_study`.
+        progress: show on the terminal or in the notebook how it goes.
+        allow_code: run the code that the file, or the dict, and its scenes name; see `load_study`.
 
     Raises:
         OptionError: the folder holds rows made with other settings, versions or on another machine.
 
     >>> results = run_study("study.toml", executor="local", workers=2)  # doctest: +SKIP
     """
-    study = study if isinstance(study, Study) else load_study(study, allow_code=allow_code)
+    if isinstance(study, Mapping):
+        study = make_study(study, allow_code=allow_code)
+    elif not isinstance(study, Study):
+        study = load_study(study, allow_code=allow_code)
     folder = Path(out) if out is not None else OUT / file_name(study.name)
     for source in study.sources:
         source.prepare(study.place(), progress)
@@ -128,6 +173,15 @@ def _telling_of(store: Store, folder: Path) -> Iterator[None]:
         raise type(error)(
             f"{error}; the {len(store)} rows so far are kept in {folder}, and the same command goes on"
         ) from None
+
+
+def _summary(rows: list[Row]) -> tuple[object, ...]:
+    solved = [row for row in rows if row.ok]
+    counted = html.verdict(f"{len(solved)} of {len(rows)}", len(solved) == len(rows))
+    if not solved:
+        return counted, "", ""
+    seconds, iterations = (float(np.median([getattr(row, name) for row in solved])) for name in FIGURES)
+    return counted, html.duration(seconds), f"{iterations:g}"
 
 
 def make_executor(name: str, workers: int | None = None, scheduler: str | None = None) -> Executor:

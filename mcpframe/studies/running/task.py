@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.io.records import encode, make_record
-from mcpframe.problem.friction import FrictionProblem
+from mcpframe.simulation.recording.harvest import exact_cone
 from mcpframe.solving.registry import FORMULATIONS
 from mcpframe.solving.solve import solve
 from mcpframe.studies.corpora.labels import labels_of
@@ -198,15 +198,14 @@ def labelled(case: Case) -> dict[str, Label]:
     """Return the labels of a case; of a step those of its problem by `os`, solved by `auto`."""
     try:
         if case.make_step is None:
-            exact = isinstance(case.problem, FrictionProblem)
-            labels = labels_of(case.problem.to_mixed_lcp() if exact else case.problem)
+            labels = labels_of(case.problem, exact=case.exact)
         else:
             formulation = FORMULATIONS.create("os", {})
             step = case.make_step()
             problem, recovery = formulation.build(step)
             solution = solve(problem, "auto")
             outcome = formulation.recover(recovery, solution) if solution.ok else None
-            labels = labels_of(problem, step, outcome)
+            labels = labels_of(problem, step, outcome, exact_cone(formulation, step))
     except Exception as error:  # a case that cannot be labelled is a case still
         return {UNLABELLED: f"{type(error).__name__}: {error}"}
     return {name: _plain(value) for name, value in labels.items() if name not in NOT_OF_THE_CASE}

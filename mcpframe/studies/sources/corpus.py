@@ -106,8 +106,8 @@ class CorpusSource(AbstractSource):
         about, corpus = _about(path), Corpus(path)
 
         def make(i: int) -> Case:
-            problem = corpus[chosen[i]].problem
-            return Case(self._case(chosen[i]), problem=problem, labels=about[chosen[i]].labels)
+            record, labels = corpus[chosen[i]], about[chosen[i]].labels
+            return Case(self._case(chosen[i]), problem=record.problem, exact=record.exact, labels=labels)
 
         return make
 

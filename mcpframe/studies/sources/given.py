@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from pydantic import Field
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.io.fclib import load_fclib
 from mcpframe.io.npz import load_record
+from mcpframe.io.records import Record
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.generators import CLASSES, FAMILIES, contact_system, random_lcp
 from mcpframe.studies.sources.corpus import known_of
@@ -73,9 +74,9 @@ class FileSource(AbstractSource):
         group = self._group(point, _distinct([path.stem for path in paths]))
 
         def make(i: int) -> Case:
-            problem, labels = self._read(paths[i])
-            n_f = int(point["friction_directions"])
-            return Case(group.cases[i], problem=with_cone(problem, n_f), labels=labels)
+            record = self._read(paths[i])
+            labels = known_of(record.provenance, record.labels, str(paths[i])).labels
+            return case_of(group.cases[i], record, int(point["friction_directions"]), labels)
 
         return make
 
@@ -87,8 +88,8 @@ class FileSource(AbstractSource):
         return Group(name, GIVEN, point, [f"{name}/{stem}" for stem in stems])
 
     @abstractmethod
-    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
-        """Return the problem of a file, and its labels."""
+    def _read(self, path: Path) -> Record:
+        """Return the problem of a file, and what is known about it."""
 
 
 class FclibSource(FileSource):
@@ -98,8 +99,8 @@ class FclibSource(FileSource):
 
     fclib: str | list[str] = Field(description="FCLIB files (.hdf5); * stands for any text")
 
-    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
-        return load_fclib(path), {}
+    def _read(self, path: Path) -> Record:
+        return Record(load_fclib(path))
 
 
 class NpzSource(FileSource):
@@ -109,9 +110,8 @@ class NpzSource(FileSource):
 
     npz: str | list[str] = Field(description="files of problems (.npz); * stands for any text")
 
-    def _read(self, path: Path) -> tuple[Any, dict[str, Label]]:
-        record = load_record(path)
-        return record.problem, dict(known_of(record.provenance, record.labels, str(path)).labels)
+    def _read(self, path: Path) -> Record:
+        return load_record(path)
 
 
 class GeneratorSource(AbstractSource):
@@ -150,7 +150,8 @@ class GeneratorSource(AbstractSource):
         smallest = self.sizes if isinstance(self.sizes, int) else min(self.sizes)
         few = {**grid, "size": smallest, "seed": grid["seed"][0]}
         for point in points(few):
-            self._problem(point, self.change[0])
+            given = Record(self._problem(point, self.change[0]))
+            case_of(self.name, given, int(point.get("friction_directions", EXACT)), {})
 
     def groups(self, place: Place) -> list[Group]:
         """Return one group per size, seed and cone."""
@@ -162,7 +163,8 @@ class GeneratorSource(AbstractSource):
         names = self._group(point).cases
 
         def make(i: int) -> Case:
-            return Case(names[i], problem=self._problem(point, self.change[i]))
+            given = Record(self._problem(point, self.change[i]))
+            return case_of(names[i], given, int(point.get("friction_directions", EXACT)), {})
 
         return make
 
@@ -170,8 +172,7 @@ class GeneratorSource(AbstractSource):
         size, seed = point["size"], point["seed"]
         if self.generator in CLASSES:
             return random_lcp(self.generator, size, seed=seed)
-        system = contact_system(size, self.generator, seed=seed, change=change)
-        return with_cone(system.exact_problem(), point["friction_directions"])
+        return contact_system(size, self.generator, seed=seed, change=change).exact_problem()
 
     def _grid(self) -> dict[str, Any]:
         seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
@@ -187,11 +188,12 @@ class GeneratorSource(AbstractSource):
         return Group(name, self.generator, point, cases)
 
 
-def with_cone(problem: Any, n_f: int) -> Any:
+def case_of(name: str, given: Record, n_f: int, labels: Mapping[str, Label]) -> Case:
     """Return a friction problem as a mixed LCP with n_f directions, or as it is; others as they are."""
-    if not isinstance(problem, FrictionProblem) or n_f == EXACT:
-        return problem
-    return problem.to_mixed_lcp(n_f)
+    problem = given.problem
+    if isinstance(problem, FrictionProblem) and n_f != EXACT:
+        return Case(name, problem=problem.to_mixed_lcp(n_f), exact=problem, labels=labels)
+    return Case(name, problem=problem, exact=given.exact, labels=labels)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from pydantic import Field
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import OptionError
 from mcpframe.io.trust import Code
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.scene.settings import Settings
 from mcpframe.studies.study.row import Label
 
@@ -80,6 +81,7 @@ class Case:
         name: stable identity, ``"pendulum/links=12/step=00340"``.
         make_step: returns the step, new each time, so that nothing of it is known; None for given problems.
         problem: as given; None where there is a step.
+        exact: the same with the exact friction cone, where the problem has a polygon of one that is known.
         keys: of the contacts, the same for the same contact from case to case; None where they are unknown.
         labels: that came with the problem.
     """
@@ -87,6 +89,7 @@ class Case:
     name: str
     make_step: Callable[[], ContactStep] | None = None
     problem: Any = None
+    exact: FrictionProblem | None = None
     keys: NDArray[np.int64] | None = None
     labels: Mapping[str, Label] = field(default_factory=dict)
 
@@ -126,6 +129,14 @@ class AbstractSource(Settings):
     def files(self, place: Place) -> list[Path]:
         """Return the files that the cases are made from; their bytes belong to the settings of a study."""
         return []
+
+    def contents(self, place: Place) -> dict[str, bytes]:
+        """Return what the cases are made from and no file holds, by name; it belongs to the settings too."""
+        return {}
+
+    def code_named(self) -> str:
+        """Return the function that the source names, as its table has it; empty where there is none."""
+        return ""
 
     def prepare(self, place: Place, progress: bool) -> None:
         """Make files that the cases are read from and that are not there yet."""

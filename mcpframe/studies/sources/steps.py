@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,14 +11,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from mcpframe import systems
 from mcpframe.contact.law import find_law
 from mcpframe.contact.step import Asks, ContactStep
-from mcpframe.exceptions import McpframeError, OptionError, nearest
+from mcpframe.exceptions import McpframeError, OptionError
 from mcpframe.io.readers import READERS, typed_options
+from mcpframe.io.trust import Code
 from mcpframe.multibody.model.model import Model
+from mcpframe.scene.functions import find_function
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.scene_file import load_scene
 from mcpframe.scene.settings import (
@@ -55,12 +58,19 @@ STATE_DIGITS, STEP_DIGITS = 4, 6
 
 
 class SystemSource(AbstractSource):
-    """Random or neutral states of a ready system or a robot file, its lowest points touching supports."""
+    """Random or neutral states of a system, or of a robot file, its lowest points touching supports.
+
+    A system is ready, registered by hand, or made by a function of a file beside the study. Other processes
+    do not know what was registered here, so the models of such a system go to them with the study.
+    """
 
     kind: ClassVar[str] = "system"
     gives_steps: ClassVar[bool] = True
 
-    system: str = Field(description="name of a ready system, or a robot file (.urdf, .xml)")
+    system: str = Field(
+        description="name of a ready or registered system, a robot file (.urdf, .xml), or a function that "
+        'returns a model, "file.py:function" or "package.module:function"'
+    )
     parameters: dict[str, Any] = Field({}, description="options of the system; lists are grids")
     states: int = Field(1, ge=1, description="how many states of every point of the grid")
     state: Literal["random", "neutral"] = Field("random", description="random and moving, or neutral at rest")
@@ -72,26 +82,44 @@ class SystemSource(AbstractSource):
     contact_bias: bool = Field(False, description=CONTACT_BIAS)
     closure_bias: bool = Field(True, description=CLOSURE_BIAS)
     baumgarte: Share = Field(0.0, description=BAUMGARTE)
+    _made: dict[str, bytes] = PrivateAttr(default_factory=dict)
 
     def default_name(self) -> str:
-        """Return the system's name, or that of its file."""
-        return Path(self.system).stem
+        """Return the system's name, that of its function, or that of its file."""
+        return self.code_named().partition(":")[2].rpartition(".")[2] or Path(self.system).stem
+
+    def code_named(self) -> str:
+        """Return the function that makes the models."""
+        return "" if self._reader() or ":" not in self.system else self.system
 
     def check(self, place: Place) -> None:
-        """Make every model, its first state and the contacts of it."""
+        """Make every model, its first state and the contacts of it; no models of code that is left alone."""
         find_law(self.law)
         with within("parameters"):
             count_points(self.parameters)
-        for g in range(count_points(self._grid(), self.states)):
+        points_of_grid = range(count_points(self._grid(), self.states))
+        if not self.is_ready(place):
+            find_function(self.system, place.folder, place.code)
+            return
+        for g in points_of_grid:
             self.open(place, g)(0)
+
+    def is_ready(self, place: Place) -> bool:
+        """Return whether models can be made: not where their function is code that is left alone."""
+        return not (self.code_named() and place.code is Code.SKIP)
 
     def groups(self, place: Place) -> list[Group]:
         """Return one group per point of the grid."""
         return [self._group(point) for point in points(self._grid())]
 
     def files(self, place: Place) -> list[Path]:
-        """Return the robot file."""
-        return [place.folder / self.system] if self._reader() else []
+        """Return the robot file, or that of the function."""
+        home = self.code_named().partition(":")[0] or (self.system if self._reader() else "")
+        return [place.folder / home] if home and (self._reader() or home.endswith(".py")) else []
+
+    def contents(self, place: Place) -> dict[str, bytes]:
+        """Return the models of a registered system, of which there is no file."""
+        return dict(self._made)
 
     def open(self, place: Place, g: int) -> Callable[[int], Case]:
         """Return what draws the states of a point."""
@@ -135,7 +163,7 @@ class SystemSource(AbstractSource):
         return READERS.get(Path(self.system).suffix.lower())
 
     def _model(self, place: Place, options: Point) -> Model:
-        reader, known = self._reader(), systems.available()
+        reader = self._reader()
         if reader is not None:
             path = place.folder / self.system
             if not path.is_file():
@@ -143,14 +171,24 @@ class SystemSource(AbstractSource):
             with within("parameters"):
                 typed = typed_options(reader, options)
             return reader(path, **typed)
-        if self.system not in known:
-            raise OptionError(
-                f"system = {self.system!r};{nearest(self.system, known)} (known: {', '.join(known)}; or a "
-                ".urdf or .xml file)"
-            )
+        key = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        if key in self._made:
+            model: Model = pickle.loads(self._made[key])
+            return model
+        model = self._called(place, options)
+        if systems.is_registered(self.system):
+            self._made[key] = pickle.dumps(model)
+        return model
+
+    def _called(self, place: Place, options: Point) -> Model:
+        """Return what the function of the system makes."""
+        if self.code_named():
+            function = find_function(self.system, place.folder, place.code)
+        else:
+            function = systems.maker(self.system)
         with within("parameters"):
-            typed = typed_options(getattr(systems, self.system), options)
-        return systems.make(self.system, **typed)
+            typed = typed_options(function, options)
+        return systems.made_by(self.system, function, typed)
 
 
 class SceneSource(AbstractSource):
@@ -189,8 +227,8 @@ class SceneSource(AbstractSource):
     def most_cases(self, place: Place) -> tuple[int, int]:
         """Return the number of runs, and of their steps or `limit`."""
         found = points(self.parameters)
-        ways = [self._scene(place, point).stepping for point in found]
-        steps = [round(way.duration / way.dt) // self.every for way in ways]
+        settings = [self._scene(place, point).stepping for point in found]
+        steps = [round(stepping.duration / stepping.dt) // self.every for stepping in settings]
         return len(found), sum(min(count, self.limit or count) for count in steps)
 
     def record(self, place: Place, g: int) -> Recording:
@@ -264,5 +302,5 @@ def _scene_step(scene: Scene, state: Any, contacts: Any) -> ContactStep:
     state.update(state.theta, state.theta_dot)  # forget what is known of the state
     tau = scene.controller.force(state, state.time)
     wrenches = scene.controller.wrenches(state.time)
-    way = scene.stepping
-    return ContactStep(state, contacts, way.dt, tau, wrenches or None, **way.asks)
+    stepping = scene.stepping
+    return ContactStep(state, contacts, stepping.dt, tau, wrenches or None, **stepping.asks)

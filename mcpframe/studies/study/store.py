@@ -31,6 +31,17 @@ FILE_NAME = "study.sqlite"
 FORMAT, VERSION = "mcpframe-study", 1
 COLUMNS = tuple(about.name for about in fields(Row) if about.name != "labels")
 TYPES = {"str": "TEXT", "int": "INTEGER", "bool": "INTEGER", "float": "REAL"}
+NAN_COLUMNS = ("residual", "scaled_residual")
+"""Where NaN may stand; SQLite has none, it comes back as NULL."""
+KINDS = {
+    about.name: {"TEXT": ("text",), "INTEGER": ("integer",), "REAL": ("real", "integer")}[
+        TYPES[str(about.type)]
+    ]
+    + (("null",) if about.name in NAN_COLUMNS else ())
+    for about in fields(Row)
+    if about.name in COLUMNS
+}
+"""What SQLite may find in every column, by its words for types."""
 KEY_COLUMNS = ("case", "formulation", "solver", "start", "repeat")
 FLAGS = ("ok", "claim_right")
 FREE_KEYS = frozenset({"started", "finished", "executor", "format", "version", "published"})
@@ -48,6 +59,7 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
+        self._refuse_foreign()
         self._keys = {tuple(key) for key in self._select(f"SELECT {_quoted(KEY_COLUMNS)} FROM rows")}
 
     @staticmethod
@@ -157,6 +169,20 @@ class Store:
         with _explained(self.path):
             return self._connection.execute(statement, values).fetchall()
 
+    def _refuse_foreign(self) -> None:
+        """Raise FileFormatError, naming the field, where it holds what its column is not made for.
+
+        SQLite keeps text in a column of numbers without a word.
+        """
+        for name, kinds in KINDS.items():
+            allowed = ", ".join(f"'{kind}'" for kind in kinds)
+            wrong = f'SELECT "case", "{name}" FROM rows WHERE typeof("{name}") NOT IN ({allowed}) LIMIT 1'
+            for case, value in self._select(wrong):
+                raise FileFormatError(
+                    f"{self.path}: rows: field {name!r} of case {case!r} is {value!r}, not {kinds[0]}; "
+                    "the file was changed by something else: move it away and run the study again"
+                )
+
     def _refuse_another(self, header: Mapping[str, Any]) -> None:
         """Raise OptionError, naming what differs, unless the rows were made with what the header says."""
         found, asked = _flat(self.header), _flat(json.loads(json.dumps(header)))
@@ -242,7 +268,7 @@ def _row(values: Sequence[Any], labels: Mapping[str, dict[str, Label]]) -> Row:
     named = dict(zip(COLUMNS, values, strict=True))
     for name in FLAGS:
         named[name] = bool(named[name])
-    for name in ("residual", "scaled_residual"):  # SQLite has no NaN: it comes back as NULL
+    for name in NAN_COLUMNS:
         named[name] = float("nan") if named[name] is None else named[name]
     return replace(Row(**named), labels=labels.get(named["case"], {}))
 

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from mcpframe.exceptions import OptionError
 from mcpframe.io.trust import Code
+from mcpframe.notebook import html
 from mcpframe.scene.settings import Positive, Settings
 from mcpframe.solving.plugin import AbstractFormulation, AbstractPlugin, AbstractSolver
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS
@@ -36,7 +37,8 @@ class RunSettings(Settings):
     seed: int = Field(0, ge=0, description="of random states")
     labels: bool = Field(True, description="label every problem: rank, condition, sticking or sliding, ...")
     imports: list[str] = Field(
-        [], description="modules, or .py files, that register solvers, formulations or laws of your own"
+        [],
+        description="modules, or .py files, that register solvers, formulations, laws or systems of your own",
     )
 
 
@@ -63,7 +65,7 @@ class Setting:
         return SOLVERS.create(self.name, self.options)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """A study, checked; plain values, so that it can be sent to other processes.
 
@@ -88,6 +90,23 @@ class Study:
     text: str = ""
     published: tuple[Mapping[str, Any], ...] = ()
     code: Code = Code.RUN
+
+    def __repr__(self) -> str:
+        sizes = (self.sources, self.formulations, self.solvers)
+        counts = zip(("sources", "formulations", "solvers"), map(len, sizes), strict=True)
+        return f"Study({self.name!r}, {', '.join(f'{name}={count}' for name, count in counts)})"
+
+    def _repr_html_(self) -> str:
+        way = self.settings
+        about = {
+            "problems": ", ".join(f"{source.name} ({source.kind})" for source in self.sources),
+            "formulations": ", ".join(setting.label for setting in self.formulations),
+            "solvers": ", ".join(setting.label for setting in self.solvers),
+            "starts": ", ".join(way.starts),
+            "each solve": f"up to {way.time_limit:g} s, tol {way.tol:g}, timed {way.repeats} x",
+            "folder": self.folder,
+        }
+        return html.card(f"Study {self.name!r}", about)
 
     def place(self, recordings: Mapping[int, Recording] | None = None) -> Place:
         """Return what a source needs beside itself."""
@@ -125,8 +144,9 @@ class Study:
         }
 
     def _source_config(self, source: AbstractSource) -> dict[str, Any]:
-        files = source.files(self.place())
-        digests = {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
+        files = {path.name: path.read_bytes() for path in source.files(self.place())}
+        contents = {**files, **source.contents(self.place())}
+        digests = {name: hashlib.sha256(data).hexdigest()[:16] for name, data in contents.items()}
         return {"kind": source.kind, **source.model_dump(), "files": digests}
 
 

@@ -19,15 +19,18 @@ Solvers and formulations are names, or tables of a name, options and a label; ta
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mcpframe.config.plugins import PathLike, parse_toml, read_text
 from mcpframe.config.toml_tables import Source, TomlTable
-from mcpframe.exceptions import OptionError, PluginError
+from mcpframe.exceptions import ModelError, OptionError, PluginError
 from mcpframe.io.trust import Code
 from mcpframe.io.untrusted import reading
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS, Registry
@@ -83,6 +86,35 @@ def parse_study(
             return _study(table)
 
 
+def make_study(table: Mapping[str, Any], folder: PathLike = "", *, allow_code: bool | Code = True) -> Study:
+    """Return the study that a dict describes, with the keys of a study file.
+
+    Args:
+        table: as `tomllib` would return it; tuples, ranges and arrays of numpy do for lists.
+        folder: against which paths in it are meant.
+        allow_code: as of `load_study`.
+
+    >>> make_study({"name": "small", "solvers": ["lemke"], "problems": [{"generator": "monotone"}]})
+    Study('small', sources=1, formulations=1, solvers=1)
+    """
+    name = str(table.get("name", "study"))
+    source = Source(name, "", Path(folder).absolute(), Code.of(allow_code))
+    plain = TomlTable(source, _as_toml(table))
+    with plain.at():
+        return _study(plain)
+
+
+def _as_toml(value: Any) -> Any:
+    """Return values of Python and numpy as TOML has them."""
+    if isinstance(value, Mapping):
+        return {key: _as_toml(own) for key, own in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple | range):
+        return [_as_toml(own) for own in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
 def _study(table: TomlTable) -> Study:
     table.only(*PARTS, *RunSettings.model_fields)
     with table.at():
@@ -111,7 +143,7 @@ def _sources(table: TomlTable, study: Study) -> tuple[AbstractSource, ...]:
             key = "name" if "name" in entry else source.kind
             raise entry.error(key, f"{source.name!r} is the name of a source before; give it another name")
         # What only its code would register may be missing where that code is left alone.
-        with entry.at(), suppress(PluginError) if study.unseen else nullcontext():
+        with entry.at(), suppress(PluginError, ModelError) if study.unseen else nullcontext():
             source.check(study.place())
         sources.append(source)
     return tuple(sources)

@@ -13,7 +13,10 @@ from mcpframe.studies.report.data import embedded, page_data
 from mcpframe.studies.report.entries import Column, merge
 from mcpframe.studies.report.facets import facets
 from mcpframe.studies.report.facts import facts
+from mcpframe.studies.report.grid import grid
+from mcpframe.studies.report.growth import growing, growth_fits
 from mcpframe.studies.report.markdown import summary
+from mcpframe.studies.report.page import page as page_of
 from mcpframe.studies.report.published import tables_of
 from mcpframe.studies.report.results import Results
 from mcpframe.studies.report.trajectories import place
@@ -23,6 +26,7 @@ from mcpframe.studies.report.wording import count, listed, number, percent, powe
 LARGEST_PAGE = 10e6
 """Bytes of a page with 20,000 solves."""
 BYTES_PER_SOLVE = 160
+FAST_SLOW = (("fast", 1.0), ("slow", 2.0))
 PUBLISHED = {
     "title": "Speed-up of os over nmc_os",
     "columns": ["links", "published", "ours"],
@@ -201,6 +205,50 @@ def test_the_summary_holds_rates_means_failures_and_published_figures():
     )
 
 
+def test_the_grid_has_formulations_against_solvers_or_else_systems():
+    rows = [
+        row("a", solver, seconds, formulation=name) for name in ("os", "mc") for solver, seconds in FAST_SLOW
+    ]
+    rows += [row("b", "slow", status="RAY", formulation="os")]
+    made = grid(results_of(rows))
+    assert (made.what, sorted(made.rows), made.columns) == ("formulation", ["mc", "os"], ["fast", "slow"])
+    assert (made.cells["os", "slow"].solved, made.cells["os", "slow"].taken) == (1, 2)
+    text = summary(results_of(rows))
+    assert "## Formulation × solver" in text
+    assert re.search(r"\| os \| 100 %, \S+ s \| 50.0 %, \S+ s \|", text)
+    one = [row(case, solver, s, system=case) for case in "ab" for solver, s in FAST_SLOW]
+    assert grid(results_of(one)).what == "system"
+    assert grid(results_of([row("a", "fast"), row("b", "fast")])) is None
+
+
+def test_growth_is_that_of_one_system_not_of_all_in_one_line():
+    sizes = (10, 20, 40)
+    rows = [row(f"slow{n}", seconds=n**2.0, system="slow", n=n) for n in sizes]
+    rows += [row(f"fast{n}", seconds=1e-3 * n, system="fast", n=n) for n in (15, 25, 45)]
+    rows += [row("lonely", system="lonely", n=7)]
+    results = results_of(rows)
+    assert growing(results) == ["fast", "slow"]
+    exponents = {
+        name: growth_fits(results, results.columns[0], name)[0].exponent for name in ("fast", "slow")
+    }
+    assert exponents == pytest.approx({"fast": 1.0, "slow": 2.0})
+
+
+def test_given_problems_grow_with_their_source():
+    rows = [row(f"{s}{n}", n=n, system="given", source=s) for s in ("small", "large") for n in (3, 4)]
+    assert growing(results_of(rows)) == ["large", "small"]
+
+
+def test_sections_with_nothing_to_show_are_left_out(tmp_path):
+    pytest.importorskip("plotly")
+    text = summary(results_of([row("a")], config={}))
+    for absent in ("× solver", "## Growth", "## By label", "## Failures", "## Warm"):
+        assert absent not in text
+    page = page_of(results_of([row("a")], config={}))
+    assert 'id="settings"' not in page
+    assert 'id="settings"' in page_of(results_of([row("a")]))
+
+
 def test_the_summary_pairs_cold_with_warm():
     rows = [row(case, seconds=4.0) for case in "ab"] + [row(case, seconds=1.0, start="warm") for case in "ab"]
     text = summary(results_of(rows))
@@ -251,7 +299,7 @@ def test_a_report_is_a_page_a_summary_and_a_picture(tmp_path):
     assert path == tmp_path / "new" / "folder" / "report.html"
     assert sorted(each.name for each in path.parent.iterdir()) == ["report.html", "report.md", "report.png"]
     text = path.read_text(encoding="utf-8")
-    assert text.count('<section class="published">') == 2
+    assert text.count('<section class="published"') == 2
     assert path.stat().st_size + 20_000 * BYTES_PER_SOLVE < LARGEST_PAGE
     assert (path.parent / "report.png").read_bytes().startswith(b"\x89PNG")
 

@@ -7,11 +7,13 @@ import pytest
 from report_rows import header, invented, row
 
 from mcpframe.studies.report.entries import UNSUPPORTED, Column
-from mcpframe.studies.report.markdown import growth_fits
+from mcpframe.studies.report.grid import grid
+from mcpframe.studies.report.growth import growing, growth_fits
 from mcpframe.studies.report.metrics import by_column, rates
 from mcpframe.studies.report.page import page as page_of
-from mcpframe.studies.report.profiles import profiles, run_by_all
+from mcpframe.studies.report.profiles import profiles, ranking, run_by_all
 from mcpframe.studies.report.results import Results
+from mcpframe.studies.report.verdict import verdict
 
 pytest.importorskip("plotly")
 playwright = pytest.importorskip("playwright.sync_api")
@@ -24,7 +26,8 @@ ARGUMENTS = [
     *("--disable-sync", "--disable-quic", "--no-first-run"),
 ]
 NANOSECONDS = 1e-4
-"""Relative: the page has times in whole nanoseconds, the shortest of these studies take ten microseconds."""
+"""Relative: the page has times in whole nanoseconds, the shortest of these studies take ten microseconds.
+Absolute in logarithms of times, and so in the exponents and r² of fits to them, which may be near zero."""
 ROUNDING = 1e-9
 PATIENCE = 60_000
 """Milliseconds that a loaded machine may take to open five megabytes of scripts."""
@@ -185,25 +188,70 @@ def test_profiles_areas_and_exponents_are_those_of_python(page):
     areas = dict(tab.evaluate("[...makeView().area].map(([c, a]) => [DATA.columns[c].name, a])"))
     for column, curve in results.profiles.items():
         assert areas[results.name(column)] == pytest.approx(curve.area(), rel=NANOSECONDS)
+    choose = tab.locator("#growth-choice select")
+    assert choose.locator("option").all_inner_texts() == growing(results)
+    for family in growing(results):
+        choose.select_option(family)
+        assert_growth_table(tab, results, family)
+
+
+def assert_growth_table(tab, results, family):
     fits = table(tab, "#growth-table")
     for column in results.columns:
-        in_n, in_contacts = growth_fits(results, column)
+        in_n, in_contacts = growth_fits(results, column, family)
         cells = fits[results.name(column)]
         for found, fit in ((cells[:4], in_n), (cells[4:], in_contacts)):
             wanted = [fit.exponent, fit.lowest, fit.count, fit.r2] if fit else [float("nan")] * 4
-            assert found == pytest.approx(wanted, rel=NANOSECONDS, nan_ok=True)
+            assert found == pytest.approx(wanted, rel=NANOSECONDS, abs=NANOSECONDS, nan_ok=True)
+
+
+def drawn_ends(tab):
+    """Return where every profile that is drawn ends."""
+    drawn = """document.getElementById('profile').data.filter(t => t.line.shape === 'hv')
+        .map(t => [t.name, t.y.at(-1)])"""
+    return dict(tab.evaluate(drawn))
 
 
 def test_the_drawn_profile_ends_where_python_says(page):
     tab, results = page
-    ends = dict(
-        tab.evaluate(
-            """document.getElementById('profile').data.filter(t => t.line.shape === 'hv')
-                .map(t => [t.name, t.y.at(-1)])"""
-        )
-    )
+    best = [results.name(column) for column in ranking(results.profiles)[:8]]
+    assert sorted(drawn_ends(tab)) == sorted(best), "of many settings the best few are drawn"
+    choose = tab.locator("#profile-choice select")
+    choose.select_option(f"all {len(results.columns)}")
+    ends = drawn_ends(tab)
+    choose.select_option("the best 8")
     for column, curve in results.profiles.items():
         assert ends[results.name(column)] == pytest.approx(100 * curve.share(1e12), rel=ROUNDING)
+
+
+def test_the_summary_is_that_of_python_for_what_the_filters_leave(page):
+    tab, results = page
+    said = tab.locator("#verdict").inner_text()
+    assert said == " ".join(sentence for sentence in verdict(results) if sentence)
+    keep_only(tab, "system", "humanoid")
+    left = Results(results.header, [entry for entry in results.entries if entry.row.system == "humanoid"])
+    words = " ".join(sentence for sentence in verdict(left) if sentence)
+    assert tab.locator("#verdict").inner_text() == f"Of what the filters leave: {words}"
+
+
+def test_the_grid_is_that_of_python(page):
+    tab, results = page
+    made, shown = grid(results), table(tab, "#grid")
+    assert list(shown) == list(made.rows) == ["os", "nmc"]
+    for row_name, cells in shown.items():
+        own = [made.cells.get((row_name, column)) for column in made.columns]
+        wanted = [float("nan") if cell is None else cell.success for cell in own]
+        assert cells == pytest.approx(wanted, nan_ok=True)
+
+
+def test_contents_lead_to_every_section_that_is_shown(page):
+    tab, _ = page
+    links = tab.eval_on_selector_all("#contents a", "all => all.map(a => [a.innerText, a.hash.slice(1)])")
+    shown = tab.eval_on_selector_all(
+        "main > section:not([hidden])", "all => all.map(s => [s.querySelector('h2').innerText, s.id])"
+    )
+    assert links == shown
+    assert len({anchor for _, anchor in links}) == len(links) > 5
 
 
 def test_warm_and_cold_are_paired(page):
@@ -289,5 +337,7 @@ def test_a_study_of_one_failed_solve_renders(browser, tmp_path):
     broken = row(status="CRASHED", claim="", n=0, n_contacts=0, n_dofs=0, nnz=0, residual=float("inf"))
     tab, _, _ = opened(browser, [broken], tmp_path)
     assert tab.troubles == []
+    for empty in ("grid", "profile", "growth", "sizes", "accuracy", "warm", "labels"):
+        assert not tab.locator(f"#{empty}-section").is_visible(), empty
     assert tab.locator("#failures tbody tr").count() == 1
     tab.close()

@@ -85,11 +85,14 @@ const Charts = (() => {
     return at;
   }
 
-  function profile(view) {
+  // The best few of many: more than these hide each other.
+  const BEST = 8;
+
+  function profile(view, everybody) {
     const { ratios, problems } = view.profiles;
     const worst = Math.max(10, ...[...ratios.values()].map((r) => (r.length ? r[r.length - 1] : 1)));
     const far = Math.min(worst * 1.3, 1e5), traces = [];
-    view.byArea.forEach((c, k) => {
+    view.byArea.slice(0, everybody ? Infinity : BEST).forEach((c, k) => {
       const column = view.columns[c], { x, y } = staircase(ratios.get(c), problems, far);
       traces.push(looks(column, {
         x, y: y.map((v) => 100 * v), mode: "lines", showlegend: false,
@@ -122,11 +125,11 @@ const Charts = (() => {
     }, 110 + 22 * order.length);
   }
 
-  function growth(view) {
+  function growth(view, family) {
     const traces = [], scale = view.unit[1], sizes = [[], []], times = [];
     for (const c of view.order) {
       ["n", "n_contacts"].forEach((key, panel) => {
-        const points = Metrics.inClasses(view.growth.get(c)[key].medians);
+        const points = Metrics.inClasses(view.growth(c, family)[key].medians);
         sizes[panel].push(...points.map((p) => p[0]));
         times.push(...points.map((p) => p[1] / scale));
         traces.push(looks(view.columns[c], {
@@ -229,5 +232,5 @@ const Charts = (() => {
     }, 360);
   }
 
-  return { profile, means, growth, sizes, parts, residuals, accuracy, warm };
+  return { BEST, profile, means, growth, sizes, parts, residuals, accuracy, warm };
 })();

@@ -63,13 +63,14 @@ function makeView() {
   const keys = [...byColumn.keys()].sort((a, b) => a - b);
   const order = [...keys].sort((a, b) => rates.get(b).solved - rates.get(a).solved || last(rates.get(a).mean) - last(rates.get(b).mean));
   const times = map((_, c) => solved.get(c).map((k) => Metrics.seconds(E, k, clock)));
-  const growth = map((_, c) => {
+  const growth = (c, family) => {
+    const own = solved.get(c).filter((k) => E.family[k] === family), seconds = own.map((k) => Metrics.seconds(E, k, clock));
     const of = (key) => {
-      const medians = Metrics.mediansBySize(solved.get(c).map((k) => E[key][k]), times.get(c));
+      const medians = Metrics.mediansBySize(own.map((k) => E[key][k]), seconds);
       return { medians, fit: Metrics.fitExponent(medians) };
     };
     return { n: of("n"), n_contacts: of("n_contacts") };
-  });
+  };
   const residuals = map((own) => own.filter((k) => E.outcome[k] !== Metrics.UNSUPPORTED).map((k) => E.residual[k]).filter((r) => r !== null));
   return {
     E, indices, byColumn, solved, rates, profiles, area, order, keys, times, growth, residuals, options, clock, shift, printing,
@@ -84,7 +85,16 @@ function update() {
   document.getElementById("shown").textContent =
     `${Words.count(view.indices.length)} of ${Words.count(DATA.entries.case.length)} solves, ${Words.count(problems)} problem${problems === 1 ? "" : "s"}`;
   document.body.classList.toggle("empty", !view.indices.length);
+  document.getElementById("verdict").textContent = view.indices.length ? Verdict.text(view) : "The filters exclude every solve.";
   if (view.indices.length) Sections.draw(view);
+  listContents();
+}
+
+// The sections that have something to show, as links.
+function listContents() {
+  const shown = [...document.querySelectorAll("main > section")].filter((section) => !section.hidden);
+  const links = shown.map((section) => Tables.node("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
+  document.getElementById("contents").replaceChildren(...links);
 }
 
 function filterBox(filter) {

@@ -5,7 +5,7 @@ const Sections = (() => {
   const $ = (id) => document.getElementById(id);
   const { node, swatch, fill } = Tables;
   const SHIFTS = [[1e-5, "10 µs"], [1e-4, "0.1 ms"], [1e-3, "1 ms"], [1e-2, "10 ms"], [1, "1 s"]];
-  const chosen = { facet: 0, setting: null, run: null, pair: null };
+  const chosen = { facet: 0, setting: null, run: null, pair: null, family: null, everybody: false };
 
   const caption = (id, text) => { $(id).textContent = text; };
   const whole = (value) => (Number.isInteger(value) ? Words.count(value) : Words.number(value));
@@ -44,17 +44,25 @@ const Sections = (() => {
       clocked(view, "median", (c) => view.rates.get(c).median, "median time of the solved"),
       clocked(view, "mean", (c) => view.rates.get(c).mean, "shifted geometric mean, failures at the penalty"),
     ], view.order);
-    caption("success-caption", `Times are of ${view.clockName}, ${DATA.settings.merged}. The median is over the solved; the mean is a shifted geometric mean, in which a failure counts as ${Words.number(DATA.settings.penalty)} s.`);
+    caption("success-caption", `Times are of ${view.clockName}, ${DATA.settings.merged}. The median is over the solved; the mean is a shifted geometric mean, in which a failure counts as ${Words.number(DATA.settings.penalty)} s.` + (view.keys.every((c) => view.rates.get(c).solved === view.rates.get(c).taken) ? " Every solve that its solver takes was certified." : ""));
   }
 
   function profile(view) {
-    Charts.profile(view);
+    $("profile-section").hidden = view.keys.length < 2 || !solvedAny(view);
+    if ($("profile-section").hidden) return;
+    const words = [`the best ${Charts.BEST}`, `all ${view.keys.length}`], many = view.keys.length > Charts.BEST;
+    offer("profile-choice", "show", many ? words : [words[1]], chosen.everybody || !many ? words[1] : words[0], (value) => { chosen.everybody = value === words[1]; profile(view); });
+    Charts.profile(view, chosen.everybody);
     const uneven = view.keys.filter((c) => view.rates.get(c).total < view.profiles.problems).length;
     const best = view.columns[view.byArea[0]].name;
     caption("profile-caption", `Share of ${Words.count(view.profiles.problems)} problems solved within τ times the time of the fastest setting (${view.clockName}). A failure is infinitely slow, and so is a problem that a solver does not take. Left edge: how often a setting is fastest; right edge: how much it solves. Highest by area up to τ = ${DATA.settings.far}: ${best}.` + (uneven ? ` ${uneven} setting${uneven > 1 ? "s were" : " was"} not run on all of these problems; “run by all” compares on common ground.` : ""));
   }
 
+  const solvedAny = (view) => view.keys.some((c) => view.rates.get(c).solved);
+
   function means(view) {
+    $("means-section").hidden = !view.keys.some((c) => view.rates.get(c).taken);
+    if ($("means-section").hidden) return;
     Charts.means(view);
     const best = Math.min(...view.keys.map((c) => view.rates.get(c).mean).filter((x) => x === x));
     const order = view.order.filter((c) => view.rates.get(c).taken).sort((a, b) => view.rates.get(a).mean - view.rates.get(b).mean);
@@ -69,9 +77,25 @@ const Sections = (() => {
     caption("means-caption", `exp(mean(log(t + s))) − s with shift s = ${Words.number(view.shift * 1e3)} ms; t is the time of ${view.clockName}, failures count as ${Words.number(DATA.settings.penalty)} s. Means over different problems (see “of”) do not compare.`);
   }
 
+  // Systems of which there are several sizes, those with most sizes first.
+  function growing(view) {
+    const sizes = (own) => new Set(own.map((k) => view.E.n[k])).size, contacts = (own) => new Set(own.map((k) => view.E.n_contacts[k])).size;
+    const solved = view.keys.flatMap((c) => view.solved.get(c)), groups = [...grouped(solved, (k) => view.E.family[k])];
+    const name = (family) => DATA.words[family];
+    return groups.filter(([, own]) => sizes(own) > 1 || contacts(own) > 1)
+      .sort((a, b) => sizes(b[1]) - sizes(a[1]) || (name(a[0]) < name(b[0]) ? -1 : 1)).map(([family]) => family);
+  }
+
   function growth(view) {
-    Charts.growth(view);
-    const fit = (c, key) => view.growth.get(c)[key].fit;
+    const families = growing(view), names = families.map((family) => DATA.words[family]);
+    $("growth-section").hidden = !families.length;
+    if (!families.length) return;
+    if (!names.includes(chosen.family)) chosen.family = names[0];
+    const family = families[names.indexOf(chosen.family)];
+    offer("growth-choice", "system", names, chosen.family, (value) => { chosen.family = value; growth(view); });
+    caption("growth-caption", `Problems of ${chosen.family}. Least squares of log time on log size over the medians of every size; solved problems only.`);
+    Charts.growth(view, family);
+    const fits = new Map(view.keys.map((c) => [c, view.growth(c, family)])), fit = (c, key) => fits.get(c)[key].fit;
     const columns = (key, name) => [
       { title: `exponent in ${name}`, value: (c) => fit(c, key)?.exponent ?? NaN, show: (c) => (fit(c, key) ? fit(c, key).exponent.toFixed(2) : Words.NOTHING) },
       { title: `${name} fitted`, value: (c) => fit(c, key)?.lowest ?? NaN, show: (c) => (fit(c, key) ? `${fit(c, key).lowest} to ${fit(c, key).highest}` : Words.NOTHING) },
@@ -108,7 +132,11 @@ const Sections = (() => {
   }
 
   function sizes(view) {
-    Charts.sizes(view);
+    const points = view.formulations.some((f) => f.points.length);
+    $("sizes-section").hidden = !points && view.formulations.length < 2;
+    if ($("sizes-section").hidden) return;
+    $("sizes").hidden = !points;
+    if (points) Charts.sizes(view);
     const settings = [...new Set(view.order.map((c) => `${view.columns[c].solver} · ${view.columns[c].start}`))];
     const width = (s) => view.keys.filter((c) => `${view.columns[c].solver} · ${view.columns[c].start}` === s).length;
     const widest = Math.max(...settings.map(width));
@@ -224,9 +252,9 @@ const Sections = (() => {
   function failures(view) {
     const E = view.E, rows = view.indices.filter((k) => E.outcome[k] !== Metrics.SOLVED && E.outcome[k] !== Metrics.UNSUPPORTED);
     const why = (k) => DATA.failures[k], column = (k) => view.columns[E.column[k]];
-    caption("failures-caption", rows.length ? `${Words.count(rows.length)} of ${Words.count(view.indices.length)} solves ended without a certified answer.` : "None: every solve that its solver takes was certified.");
-    $("failures").hidden = !rows.length;
+    $("failures-section").hidden = !rows.length;
     if (!rows.length) return;
+    caption("failures-caption", `${Words.count(rows.length)} of ${Words.count(view.indices.length)} solves ended without a certified answer.`);
     const text = (title, value, more = {}) => ({ title, className: "text", value, ...more });
     Tables.draw($("failures"), [
       text("problem", (k) => DATA.cases[E.case[k]], { heading: true }),
@@ -244,9 +272,14 @@ const Sections = (() => {
   const saved = (path) => (path ? node("a", { href: encodeURI(path) }, path.split("/").pop()) : Words.NOTHING);
 
   function draw(view) {
+    Grid.draw(view, offer, twoLines);
     for (const section of [success, profile, means, growth, sizes, byLabel, warm, failures]) section(view);
-    Charts.residuals(view);
-    Charts.accuracy(view);
+    const known = view.keys.filter((c) => view.residuals.get(c).length);
+    const charts = { residuals: known.length, accuracy: known.some((c) => view.rates.get(c).solved) };
+    for (const [name, any] of Object.entries(charts)) {
+      $(`${name}-section`).hidden = !any;
+      if (any) Charts[name](view);
+    }
   }
 
   function shiftChoice() {

@@ -21,8 +21,19 @@ const Words = (() => {
     return inner === 0 || inner === 100 ? String(inner) : inner.toFixed(1);
   }
 
+  function time(seconds) {
+    if (!Number.isFinite(seconds)) return NOTHING;
+    const units = [["s", 1], ["ms", 1e-3], ["µs", 1e-6]], [name, scale] = units.find((unit) => seconds >= unit[1]) ?? units[2];
+    return `${number(seconds / scale)} ${name}`;
+  }
+
+  function listed(names, most = 4) {
+    const told = names.length > most ? [...names.slice(0, most), `${names.length - most} more`] : names;
+    return told.length < 2 ? told.join("") : `${told.slice(0, -1).join(", ")} and ${told[told.length - 1]}`;
+  }
+
   const power = (value) => (value === null || !Number.isFinite(value) ? "not finite" : value.toExponential(1));
-  return { NOTHING, count, number, percent, power };
+  return { NOTHING, count, number, percent, power, time, listed };
 })();
 
 const Tables = (() => {
