@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,48 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class Way:
-    """How a system is to be run: in full length, or as short as still tells something."""
+    """How a system is to be run.
+
+    Attributes:
+        formulation, solver: by name.
+        integrator, scheme: by name; the default of scenes where empty.
+        full: in full length, or as short as still tells something.
+    """
 
     formulation: str = "os"
     solver: str = "lemke"
+    integrator: str = ""
+    scheme: str = ""
     full: bool = False
 
     def __str__(self) -> str:
-        return f"{self.formulation}-{self.solver}"
+        named = (self.formulation, self.solver, self.integrator, SCHEMES.get(self.scheme, self.scheme))
+        return "-".join(name for name in named if name)
+
+    @property
+    def compiled(self) -> bool:
+        """Whether its steps take microseconds, so that a minute takes a second or two."""
+        return self.formulation == "os"
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it is the way in which minutes without contact are run: they are the same in all."""
+        return self.compiled and self.scheme != "time_stepping"
+
+    @property
+    def stepping(self) -> dict[str, Any]:
+        """The settings of a scene that it asks for; failed solves are recorded, and told by `certified`."""
+        chosen = {"integrator": self.integrator, "scheme": self.scheme}
+        return {
+            "formulation": self.formulation,
+            "solver": self.solver,
+            "on_failure": "best",
+            **{key: name for key, name in chosen.items() if name},
+        }
+
+
+SCHEMES = {"event_driven": "events", "time_stepping": "fixed"}
+"""What the schemes are called in the table."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +98,13 @@ class Answer:
         """How far apart they are."""
         return float(abs(self.got - self.known))
 
+    @property
+    def share(self) -> float:
+        """Share of the tolerance that is used up; infinite where it is no number, or none is allowed."""
+        if self.tolerance > 0.0 and np.isfinite(self.error):
+            return self.error / self.tolerance
+        return 0.0 if self.holds else np.inf
+
 
 Answers = Iterator[Answer]
 
@@ -76,19 +118,31 @@ class System:
         formula: what is known, as a formula.
         answers: the function that runs it.
         ways: in which it is run.
-        has_full: whether its full length takes minutes, and a shorter one is tested.
+        full_ways: in which it is run in full length, which takes minutes; none if it is short anyway.
+        needs: packages without which there is nothing to run.
     """
 
     title: str
     formula: str
     answers: Callable[[Way], Answers]
     ways: tuple[Way, ...]
-    has_full: bool = False
+    full_ways: tuple[Way, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> str:
+        """The packages that it needs and that are not installed."""
+        return ", ".join(package for package in self.needs if not installed(package))
 
     @property
     def name(self) -> str:
         """Name of its function."""
         return self.answers.__name__
+
+    @property
+    def group(self) -> str:
+        """Name of its module."""
+        return self.answers.__module__.rpartition(".")[2]
 
 
 SYSTEMS: list[System] = []
@@ -98,6 +152,9 @@ FORMULATIONS = ("os", "mc", "nmc")
 SOLVERS = ("lemke", "auto", "path", "newton", "ipm", "qp", "pgs")
 """All that take mixed LCPs of any size; `enum` takes up to 14 rows."""
 ONE_WAY = (Way(),)
+BOTH_SCHEMES = (Way(scheme="event_driven"), Way(scheme="time_stepping"))
+SLOW_WAYS = tuple(Way(name, scheme=way.scheme) for name in ("mc", "nmc") for way in BOTH_SCHEMES)
+"""Formulations whose steps take milliseconds: for full runs."""
 
 
 def ways(
@@ -110,30 +167,41 @@ def ways(
 
 
 def system(
-    title: str, formula: str, ways: tuple[Way, ...] = ONE_WAY, has_full: bool = False
+    title: str,
+    formula: str,
+    ways: tuple[Way, ...] = ONE_WAY,
+    full_ways: tuple[Way, ...] = (),
+    needs: tuple[str, ...] = (),
 ) -> Callable[[Any], Any]:
     """Put a function on the list."""
 
     def listed(answers: Callable[[Way], Answers]) -> Callable[[Way], Answers]:
-        SYSTEMS.append(System(title, formula, answers, ways, has_full))
+        SYSTEMS.append(System(title, formula, answers, ways, full_ways, needs))
         return answers
 
     return listed
+
+
+def installed(package: str) -> bool:
+    """Return whether a package is there, data alone included."""
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def simulated(way: Way, model: mf.Model, material: mf.Material | None = None, **parts: Any) -> mf.Trajectory:
     """Return a run of a model; a solve that fails is recorded, and told by `certified`.
 
     Args:
-        way: formulation and solver.
+        way: formulation, solver, integrator and scheme.
         model: what moves.
         material: of all surfaces.
         parts: `theta`, `theta_dot` and `controllers` of the scene; everything else is its stepping.
     """
     start = {key: parts.pop(key) for key in ("theta", "theta_dot", "controllers") if key in parts}
-    stepping = mf.Stepping(
-        **{"on_failure": "best", "formulation": way.formulation, "solver": way.solver, **parts}
-    )
+    stepping = mf.Stepping(**{**way.stepping, **parts})
     return mf.simulate(mf.Scene(model, materials=material, stepping=stepping, **start))
 
 

@@ -60,7 +60,7 @@ def _losses(way: Way, model: mf.Model, rates: list[float], integrator: str, dt: 
     """Return how far momentum, spin about the centre of mass, and energy are off at the end, relatively."""
     run = simulated(way, model, theta_dot=rates, dt=dt, duration=END, integrator=integrator)
     mass = sum(link.mass for link in model.links)
-    start, end = (_momenta(run.state(k)) for k in (0, -1))
+    start, end = (momenta(run.state(k)) for k in (0, -1))
     fallen = mass * model.gravity * END
     momentum = np.linalg.norm(end[1] - start[1] - fallen) / np.linalg.norm(start[1])
     spin = np.linalg.norm(end[0] - start[0]) / np.linalg.norm(start[0])
@@ -68,7 +68,7 @@ def _losses(way: Way, model: mf.Model, rates: list[float], integrator: str, dt: 
     return float(momentum), float(spin), float(energy)
 
 
-def _momenta(state: mf.State) -> tuple[np.ndarray, np.ndarray]:
+def momenta(state: mf.State) -> tuple[np.ndarray, np.ndarray]:
     """Return spin about the centre of mass and linear momentum."""
     momentum = state.momentum()
     links = state.model.links

@@ -91,6 +91,7 @@ def painleve_rod_gets_a_finite_impulse(way: Way) -> Answers:
         yield Answer(f"impulse along {axis}, N s", known, got, SPEED, "certified residual")
     run = simulated(way, model, mf.Material(mu=mu), theta_dot=_gliding(model, -1.0), dt=dt, duration=0.02)
     yield certified(run)
+    yield Answer("jams among the impacts", 1, int(run.impacts.jam.sum()), 0, "counted")
 
 
 def _gliding(model: mf.Model, speed: float) -> np.ndarray:

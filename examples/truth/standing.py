@@ -8,22 +8,35 @@ import numpy as np
 
 import mcpframe as mf
 from mcpframe.multibody.model.shapes import Box, Geometry
-from truth.answers import Answer, Answers, Way, certified, simulated, system, ways, zero
+from truth.answers import (
+    BOTH_SCHEMES,
+    SLOW_WAYS,
+    Answer,
+    Answers,
+    Way,
+    certified,
+    simulated,
+    system,
+    ways,
+    zero,
+)
 from truth.bodies import FLOOR, G, block
 
-CREEP = 1e-9
-"""Metres in a minute."""
+CREEP = 1e-12
+"""Metres in a minute, as asked for."""
 EDGE, HEIGHT = 0.2, 10
+SLOPE_WAYS = (*BOTH_SCHEMES, *ways()[1:])
 RATIOS = (1, 10, 100, 1000)
 STANDING = 1e-9
 """Metres in ten seconds: rates at rest are rounding of 1e-11 m/s or so, which adds up at worst."""
 
 
-@system("box on a slope of 20 degrees, mu = 0.5", "moves less than 1e-9 m in 60 s", ways(), has_full=True)
+@system("box on a slope of 20 degrees, mu = 0.5", "moves less than 1e-12 m in 60 s", SLOPE_WAYS, SLOW_WAYS)
 def box_on_a_slope_sticks(way: Way) -> Answers:
-    """Steps of a millisecond, 60,000 of them in full length."""
+    """Steps of a millisecond, 60,000 of them; it neither creeps nor sinks."""
     model = block(slope=np.radians(20.0))
-    duration = 60.0 if way.full else 0.1
+    long = way.compiled and way.solver == "lemke"
+    duration = 60.0 if long else 5.0 if way.full else 0.1
     run = simulated(way, model, mf.Material(mu=0.5), dt=1e-3, duration=duration)
     yield certified(run)
     yield zero(f"way in {duration:g} s, m", run.theta[:, :3], CREEP, "asked for")
@@ -44,14 +57,14 @@ def stack(masses: Sequence[float]) -> mf.Model:
     return mf.Model(links, gravity=(0, 0, -G), geometry=[FLOOR], name="stack")
 
 
-@system("ten boxes, the heaviest on top, 1:1 to 1000:1", "stands for 10 s", ways(("os",)), has_full=True)
+@system("ten boxes, the heaviest on top, 1:1 to 1000:1", "stands for 10 s", ways(("os",)), ways(("os",)))
 def stack_with_a_heavy_top_stands(way: Way) -> Answers:
     """8 contacts at every face where 3 would do, one weight on top of nine of a kilogram."""
     for ratio in RATIOS:
         yield from _stands(way, [1.0] * (HEIGHT - 1) + [float(ratio)], f"1:{ratio} on top")
 
 
-@system("ten boxes, light and heavy in turn, 1:1 to 1000:1", "stands for 10 s", ways(("os",)), has_full=True)
+@system("ten boxes, light and heavy in turn, 1:1 to 1000:1", "stands for 10 s", ways(("os",)), ways(("os",)))
 def stack_of_light_and_heavy_stands(way: Way) -> Answers:
     """Every light box carries heavy ones."""
     for ratio in RATIOS[1:]:

@@ -1,0 +1,30 @@
+"""Every formulation makes the same motion: some steps of the motions with known ends, against `os`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+import mcpframe as mf
+from truth.answers import BOTH_SCHEMES, Answers, Way, certified, system, zero
+from truth.drives import pd_arm
+from truth.orders import LASTING, SMOOTH
+
+STEPS = 12
+SAME = 1e-9
+"""Radians and metres after twelve steps with certified residuals of 1e-9."""
+
+
+@system("every formulation, 10 systems", "12 steps as in os", BOTH_SCHEMES, BOTH_SCHEMES)
+def formulations_agree(way: Way) -> Answers:
+    """Formulations that take closures; in full length a hundred steps."""
+    for name, motion in {**SMOOTH, **LASTING, "PD arm": pd_arm}.items():
+        one, dt = motion(), 1e-3
+        duration = dt * (100 if way.full else STEPS)
+        known = one.run(way, dt, duration=duration)
+        for formulation in sorted(set(mf.available_formulations()) - {"os"}):
+            run = one.run(replace(way, formulation=formulation), dt, duration=duration)
+            yield replace(certified(run), quantity=f"{name}, {formulation}: steps not certified")
+            off = np.abs(run.theta - known.theta).max()
+            yield zero(f"{name}, {formulation}: coordinates", off, SAME, "certified residuals")

@@ -1,0 +1,68 @@
+"""Order and constant: errors of motions with known ends, at steps of 1, 1/2 and 1/4 ms.
+
+An order alone is not a truth: the error at a millisecond has its bound too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+import mcpframe as mf
+from truth.answers import BOTH_SCHEMES, Answers, Way, system, zero
+from truth.chains import double_pendulum, rubbing_tip
+from truth.mechanisms import bead_on_a_hoop, four_bar
+from truth.motions import DT, Motion
+from truth.rolling import coin, ladder
+from truth.spins import heavy_top, tumbling_motion
+
+ORDER, SHORT = 2, 0.1
+"""Of the default integrator, and by how much two steps may fall short of it: the next power's share."""
+EXACT = 1e-10
+"""Below this the certified residuals of some thousand steps are what is left."""
+SMOOTH: dict[str, Callable[[], Motion]] = {
+    "tumbling body": tumbling_motion,
+    "heavy top": heavy_top,
+    "double pendulum": double_pendulum,
+    "four-bar": four_bar,
+    "bead on a hoop": bead_on_a_hoop,
+}
+LASTING: dict[str, Callable[[], Motion]] = {
+    "coin in a circle": coin,
+    "ladder, mu = 0": partial(ladder, 0.0),
+    "ladder, mu = 0.1": partial(ladder, 0.1),
+    "rubbing tip": rubbing_tip,
+}
+
+
+@system("order in smooth motion, five systems", "errors fall as dt²; bound at 1 ms")
+def smooth_motion_is_of_second_order(way: Way) -> Answers:
+    """Without contact both schemes are the same."""
+    for name, motion in SMOOTH.items():
+        yield from _order(way, name, motion())
+
+
+@system("order in lasting contact, four systems", "errors fall as dt²; bound at 1 ms", BOTH_SCHEMES)
+def lasting_contact_is_of_second_order(way: Way) -> Answers:
+    """Rolling, sliding without and with friction: contacts that neither open nor change."""
+    for name, motion in LASTING.items():
+        yield from _order(way, name, motion())
+
+
+def _order(way: Way, name: str, motion: Motion) -> Answers:
+    steps = DT * np.array([1.0, 0.5, 0.25])
+    errors = [_error(way, motion, float(dt)) for dt in steps]
+    one, two = errors[1:]  # larger steps may not have come to their order yet
+    shown = np.log2(one / two) if two > EXACT else np.inf
+    yield zero(f"{name}: order short of {ORDER}", np.maximum(ORDER - shown, 0.0), SHORT, "1/2 to 1/4 ms")
+    yield zero(f"{name}: {motion.quantity}, at 1 ms", errors[0], motion.bound, "the constant")
+
+
+def _error(way: Way, motion: Motion, dt: float) -> float:
+    """Return the error of a run; that of one that ends early is no number."""
+    try:
+        return motion.error(motion.run(way, dt))
+    except mf.McpframeError:
+        return np.nan

@@ -1,0 +1,142 @@
+"""Bodies that spin: free balls, a tumbling body, a heavy top. What nature keeps stays for minutes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+import mcpframe as mf
+from mcpframe.arrays import Array
+from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answers, Way, simulated, system, zero
+from truth.bodies import G
+from truth.equations import attitude, integrated, turning
+from truth.motions import DT, Motion, change, energy_kept, samples
+
+KEPT = 1e-7
+"""Share by which momentum, spin and energy of a free body may change in 20 s, as asked for."""
+TOP = {"mass": 0.5, "arm": 0.05, "A": 0.5 * (0.03**2 / 4 + 0.05**2), "C": 0.5 * 0.03**2 / 2}
+"""A disc of radius 3 cm on a stem of 5 cm: moments of inertia about the foot and about the axis."""
+LEAN, SPIN = 0.5, 300.0
+
+
+def lasting(way: Way, long: float, short: float = 0.1) -> float:
+    """Return how long a run lasts: slow formulations show as much in a short one."""
+    return long if way.compiled else short
+
+
+@system(
+    "free ball with v = 1, spinning 10, 100, 300 rad/s, 20 s",
+    "velocity, energy kept",
+    BOTH_SCHEMES,
+    SLOW_WAYS,
+)
+def spinning_ball_keeps_its_velocity(way: Way) -> Answers:
+    """The axis of the spin is not along the velocity, so that the body's axes turn under it."""
+    ball = mf.Link("ball", mass=1.0, inertia=0.4 * 0.1**2 * np.eye(3))
+    model = mf.Model([ball], gravity=(0, 0, 0))
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    for spin in (10.0, 100.0, 300.0):
+        rates = np.concatenate([[1.0, 0.0, 0.0], spin * axis])
+        run = simulated(way, model, theta_dot=rates, dt=DT, duration=lasting(way, 20.0))
+        velocity = [state.link_velocities()[0] for state in samples(run)]
+        yield zero(f"{spin:g} rad/s: velocity, share", change([v[3:] for v in velocity]), KEPT, "asked for")
+        yield zero(f"{spin:g} rad/s: spin, share", change([v[:3] for v in velocity]), KEPT, "asked for")
+        yield energy_kept(run, KEPT)
+
+
+def tumbling() -> tuple[mf.Model, Array]:
+    """A body about its middle axis, thrown, its centre of mass beside the origin; and its rates."""
+    com, J = np.array([0.02, -0.01, 0.03]), np.diag([0.02, 0.05, 0.06])
+    model = mf.Model([mf.Link("body", mass=1.0, com=com, inertia=J)], gravity=(0, 0, 0))
+    spin = np.array([0.03, 3.0, 0.02])
+    return model, np.concatenate([[1.0, 0.5, -0.2] - np.cross(spin, com), spin])
+
+
+@system("Dzhanibekov's body with v = 1, 20 s", "energy, spin vector, momentum kept", BOTH_SCHEMES, SLOW_WAYS)
+def tumbling_body_keeps_its_spin(way: Way) -> Answers:
+    """It turns over several times."""
+    model, rates = tumbling()
+    run = simulated(way, model, theta_dot=rates, dt=DT, duration=lasting(way, 20.0))
+    momenta = [about_centre(state) for state in samples(run)]
+    yield zero("momentum, share", change([m[3:] for m in momenta]), KEPT, "asked for")
+    yield zero("spin about the centre, share", change([m[:3] for m in momenta]), KEPT, "asked for")
+    yield energy_kept(run, KEPT)
+
+
+def about_centre(state: mf.State) -> Array:
+    """Return spin about the centre of mass of the only link, and momentum, in world axes."""
+    link, momentum = state.model.links[0], state.momentum()
+    centre = state.pose(mf.Node(link.name, link.com)).position
+    return np.concatenate([momentum[:3] - np.cross(centre, momentum[3:]), momentum[3:]])
+
+
+def tumbling_motion() -> Motion:
+    """Its attitude after 2 s by Euler's equations, and where its centre of mass is."""
+    model, rates = tumbling()
+    link = model.links[0]
+    J = link.inertia
+    velocity = rates[:3] + np.cross(rates[3:], link.com)
+
+    def known() -> Array:
+        y = integrated(turning(J), [0, 0, 0, 1, *rates[3:]], 2.0)
+        return np.concatenate([attitude(y), link.com + 2.0 * velocity])
+
+    def got(run: mf.Trajectory) -> Array:
+        state = run.state(-1)
+        centre = state.pose(mf.Node("body", link.com)).position
+        return np.concatenate([state.pose("body").rotation.ravel(), centre])
+
+    return Motion(mf.Scene(model, theta_dot=rates), 2.0, "attitude and place, rad and m", known, got, 5e-7)
+
+
+def precession() -> float:
+    """Return the slower rate of steady precession: C w_3 W - A W² cos(lean) = m g l."""
+    moment = TOP["mass"] * G * TOP["arm"]
+    slow = moment / (TOP["C"] * SPIN)
+    balance = lambda W: W * (TOP["C"] * SPIN - TOP["A"] * W * np.cos(LEAN)) - moment  # noqa: E731
+    return float(brentq(balance, 0.5 * slow, 2.0 * slow, xtol=1e-15, rtol=1e-14))
+
+
+def precessed(time: float) -> Array:
+    """Return the attitude of the top, flat [9]: Rz(W t) Ry(lean) Rz((w_3 - W cos lean) t)."""
+    W = precession()
+    turned = [mf.Pose.from_rpy(rpy=(0, 0, rate * time)).rotation for rate in (W, SPIN - W * np.cos(LEAN))]
+    leaned = mf.Pose.from_rpy(rpy=(0, LEAN, 0)).rotation
+    return np.asarray(turned[0] @ leaned @ turned[1]).ravel()
+
+
+def heavy_top() -> Motion:
+    """A top that starts in steady precession."""
+    across = TOP["A"] - TOP["mass"] * TOP["arm"] ** 2
+    link = mf.Link(
+        "top", hinge=mf.Hinge("ball"), mass=TOP["mass"], com=(0, 0, TOP["arm"]),
+        inertia=np.diag([across, across, TOP["C"]]),
+    )  # fmt: skip
+    W = precession()
+    theta = [0.0, np.sin(LEAN / 2), 0.0, np.cos(LEAN / 2)]
+    rates = [-W * np.sin(LEAN), 0.0, SPIN]
+    scene = mf.Scene(mf.Model([link], gravity=(0, 0, -G)), theta=theta, theta_dot=rates)
+
+    return Motion(
+        scene, 1.0, "attitude, rad", lambda: precessed(1.0), lambda run: rotation_of(run, "top"), 2e-3
+    )
+
+
+def rotation_of(run: mf.Trajectory, body: str) -> Array:
+    """Return the rotation of a body at the end, flat [9]."""
+    return np.asarray(run.state(-1).pose(body).rotation).ravel()
+
+
+@system("heavy top at 300 rad/s", "C w_3 W - A W² cos a = m g l, steady", BOTH_SCHEMES, SLOW_WAYS)
+def heavy_top_precesses(way: Way) -> Answers:
+    """One second by the closed form, a minute of energy."""
+    top = heavy_top()
+    if way.compiled:
+        yield from top.answers(way)
+    yield energy_kept(top.run(way, duration=lasting(way, 60.0)), 1e-6)
+
+
+@system("tumbling body with v = 1, 2 s", "Euler's equations, and uniform motion of the centre", BOTH_SCHEMES)
+def tumbling_body_follows_euler(way: Way) -> Answers:
+    """Attitude and place; what is kept alone would not see a wrong phase."""
+    yield from tumbling_motion().answers(way)

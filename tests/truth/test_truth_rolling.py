@@ -1,0 +1,8 @@
+"""Rolling and sliding against closed forms and ODEs; see examples/truth/rolling.py for answers and bounds."""
+
+from truths import assert_known, every_way
+
+
+@every_way("rolling")
+def test_bodies_roll_and_slide_as_on_paper(system, way):
+    assert_known(system, way)
