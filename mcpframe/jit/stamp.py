@@ -119,7 +119,7 @@ class _Walk:
         elif isinstance(value, Set):
             yield from sorted(map(repr, value))
         elif isinstance(value, Mapping):
-            yield from self.named({key: value[key] for key in sorted(value)})
+            yield from self.named({repr(key): value[key] for key in sorted(value, key=repr)})
         else:
             yield from self.object(value)
 

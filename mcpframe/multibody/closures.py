@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.hinge import plane_directions
+from mcpframe.multibody.model.link import WORLD
 from mcpframe.multibody.model.node import Node
 from mcpframe.multibody.model.validation import direction, values
 from mcpframe.multibody.relative_motion import RelativeMotion
@@ -262,9 +263,10 @@ class Gear(Closure):
         object.__setattr__(self, "offset", float(values("Gear: offset", self.offset, ())))
 
     def check(self, model: Model) -> None:
-        """Raise ModelError unless the model has all the hinges."""
-        for name in self.ratios:
-            model.dof_index(name)
+        """Raise ModelError unless the model has all the hinges, and each is named once."""
+        dofs = [model.dof_index(name) for name in self.ratios]
+        if len(set(dofs)) < len(dofs):
+            raise ModelError(f"Gear: ratios {self.ratios}: two of the names mean one hinge")
 
     def velocity(self, state: State) -> Array:
         """Return the sum of the hinge rates times their ratios."""
@@ -291,6 +293,14 @@ class Gear(Closure):
 def closure_rows(state: State) -> Rows:
     """Return the rows of all closures of the model at a state, in their order."""
     return Rows.concatenate([closure.rows(state) for closure in state.model.closures])
+
+
+def length_of(model: Model) -> float:
+    """Return a length of the mechanism, the farthest that a hinge or a closure is from its link's frame."""
+    inner = [link.pose.position for link in model.links if link.parent != WORLD]
+    ends = [getattr(closure, end, None) for closure in model.closures for end in ("node_a", "node_b")]
+    inner += [node.position for node in ends if isinstance(node, Node) and node.body != WORLD]
+    return float(np.linalg.norm(inner, axis=1).max()) if np.any(inner) else 1.0
 
 
 def _body(node: Node | str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.closures import closure_rows
+from mcpframe.multibody.independence import closures_off
 
 if TYPE_CHECKING:
     from mcpframe.multibody.model.model import Model
@@ -50,9 +51,11 @@ def project_loops(model: Model, theta: ArrayLike, tol: float = LOOP_TOLERANCE) -
         before = error
         theta, error = _step(state, error)
         state.update(theta=theta)
+    left = closures_off(model, np.abs(closure_rows(state).error) > tol * reach)
     raise ModelError(
         f"model {model.name!r}: the closures cannot be satisfied from these coordinates; an error of "
-        f"{error:.3g} m or rad is left, {tol * reach:.3g} is wanted; start nearer to a closed position"
+        f"{error:.3g} m or rad is left, {tol * reach:.3g} is wanted, by {', '.join(left)}; start nearer to a "
+        "closed position"
     )
 
 

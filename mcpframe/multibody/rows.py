@@ -93,6 +93,14 @@ class Rows:
         np.add.at(velocity, self.row, values)
         return velocity
 
+    def speed(self, state: State) -> Array:
+        """Return the size of what G theta_dot is made of, at the links' origins [n]: its rounding's scale."""
+        wrench, V = self._wrenches_at_origins(state), state.link_velocities()[self.link]
+        sizes = [np.linalg.norm(part.reshape(-1, 2, 3), axis=2) for part in (wrench, V)]
+        speed = np.zeros(self.n)
+        np.add.at(speed, self.row, (sizes[0] * sizes[1]).sum(axis=1))
+        return speed
+
     def jacobian(self, state: State) -> Array:
         """Return G over theta_dot [n, N]: every wrench on the hinge columns of its link and all before it.
 

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelError
+from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.kernels import entries
 from mcpframe.multibody.kernels.articulated import NOT_FINITE
 from mcpframe.multibody.kernels.entries import NOTHING, PLACED, SWEPT
 from mcpframe.multibody.memory import records, row_records
-from mcpframe.multibody.memory.packing import aligned_copy, part_of
 from mcpframe.multibody.memory.row_packing import node_space
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
@@ -75,11 +75,10 @@ class State:
         self.I = self.skeleton.I
         self.X = aligned_copy(self.skeleton.X)
         coordinates = self.tree.coordinates
-        self._theta = self._part(records.THETA, coordinates.n_theta)
-        self._theta_dot = self._part(records.THETA_DOT, coordinates.n_dofs)
-        self._tau = self._part(records.TAU, coordinates.n_dofs)
-        self._theta_ddot = self._part(records.THETA_DDOT, coordinates.n_dofs)
-        self._part(records.GRAVITY, 3)[:] = model.gravity
+        self._theta, self._theta_dot = self._part(records.THETA), self._part(records.THETA_DOT)
+        self._tau, self._theta_ddot = self._part(records.TAU), self._part(records.THETA_DDOT)
+        self._part(records.GRAVITY)[:3] = model.gravity
+        self._armature = self._part(records.DOFS)[:, records.D_ARMATURE]
         self._done = NOTHING
         self.workspaces: dict[Hashable, Any] = {}
         self._kept: dict[str, Any] = {}
@@ -91,7 +90,7 @@ class State:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made anew from coordinates: the workspaces are views of one another."""
-        return State, (self.model, self.theta, self.theta_dot, self.time)
+        return _state_again, (self.model, self.theta, self.theta_dot, self.time, self.armature)
 
     def update(
         self, theta: ArrayLike | None = None, theta_dot: ArrayLike | None = None, time: float | None = None
@@ -108,7 +107,11 @@ class State:
             coordinates = self.tree.coordinates
             checked = coordinates.check_theta(new_theta), coordinates.check_rates("theta_dot", new_rates)
             self._theta[:], self._theta_dot[:] = checked
-        self.time, self._done = new_time, NOTHING
+        self.time = new_time
+        if theta is None and self._done >= PLACED:
+            entries.place_rates(self.I, self.X)
+        else:
+            self._done = NOTHING
         if self._kept:
             self._kept.clear()
         return self
@@ -122,6 +125,18 @@ class State:
     def theta_dot(self) -> Array:
         """Rates [N]; a copy, read-only."""
         return frozen(self._theta_dot.copy())
+
+    @property
+    def armature(self) -> Array:
+        """Inertia added to the hinges [N]: the model's, or what `with_armature` has put in its place."""
+        return self._armature.copy()
+
+    def with_armature(self, armature: ArrayLike) -> State:
+        """Take another inertia of the hinges [N], as implicit dampers and springs do; return the state."""
+        self._armature[:] = values("armature", armature, self._armature.shape)
+        self._done = min(self._done, PLACED)
+        self._kept.clear()
+        return self
 
     def free_acceleration(
         self, tau: ArrayLike | None = None, wrenches: Mapping[Node | str, ArrayLike] | None = None
@@ -240,7 +255,7 @@ class State:
         rates = self.tree.coordinates.check_rates("theta_ddot", theta_ddot)
         out = np.empty(self._tau.size)
         entries.inverse_dynamics(self.I, self.X, rates, out)
-        return out + self.tree.gather("armature") * rates
+        return out + self._armature * rates
 
     def bias_force(self) -> Array:
         """Return C: Coriolis, gyroscopic and gravity forces [N]."""
@@ -301,9 +316,8 @@ class State:
     def hinge_columns(self) -> Array:
         """Return what a unit rate of each dof adds to its link's velocity at its origin [N, 6]; read-only."""
         bodies = self._bodies()
-        dofs = self._part(records.DOFS, self._tau.size * records.DOF).reshape(-1, records.DOF)
         x = _vector(bodies, records.B_POSITION)[self.tree.dof_link]
-        w, v = _pair(dofs, records.D_COLUMN)
+        w, v = _pair(self._part(records.DOFS), records.D_COLUMN)
         return frozen(np.hstack([w, v + np.cross(w, x)]))
 
     def link_wrenches(self, wrenches: Mapping[Node | str, ArrayLike]) -> Array:
@@ -318,22 +332,19 @@ class State:
                 table[link] += np.concatenate([f[:3] + np.cross(arm, f[3:]), f[3:]])
         return table
 
-    def _part(self, part: int, size: int) -> Array:
-        return part_of(self.I, self.X, part, size)
+    def _part(self, part: int) -> Array:
+        return records.MEMORY.part(self.I, self.X, part)
 
     def _bodies(self) -> Array:
         """Return the records of the bodies that are links, after the kinematics."""
         self._place()
-        n = self.skeleton.n_bodies
-        table = self._part(records.BODIES, n * records.BODY).reshape(n, records.BODY)
-        return table[self.skeleton.link_body]
+        return self._part(records.BODIES)[self.skeleton.link_body]
 
     def reference_points(self) -> Array:
-        """Return the point about which the kernels keep each link [n, 3]; see `kinematics_kernels`."""
+        """Return the point about which the kernels keep each link [n, 3]; see `kernels.kinematics`."""
         self._place()
-        n = self.skeleton.n_bodies
-        first = self.I[records.HEAD :].reshape(n, records.TREE_ROW)[self.skeleton.link_body, records.SECTION]
-        return self._part(records.REFERENCE, 4 * n).reshape(n, 4)[first, :3]
+        first = records.MEMORY.part(self.I, self.X, records.TREE)[self.skeleton.link_body, records.SECTION]
+        return self._part(records.REFERENCE)[first, :3]
 
     def _place(self) -> None:
         if self._done < PLACED:
@@ -418,3 +429,7 @@ def _vector(table: Array, at: int) -> Array:
 
 def _pair(table: Array, at: int) -> tuple[Array, Array]:
     return table[:, at : at + 3], table[:, at + 4 : at + 7]
+
+
+def _state_again(model: Model, theta: Array, theta_dot: Array, time: float, armature: Array) -> State:
+    return State(model, theta, theta_dot, time).with_armature(armature)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.closures import Pin
+from mcpframe.multibody.closures import Closure, Pin, Weld
 from mcpframe.multibody.model.hinge import Hinge
 from mcpframe.multibody.model.link import WORLD, Link
 from mcpframe.multibody.model.model import Model
@@ -30,6 +30,7 @@ def four_bar(
     ground: float = 0.7,
     height: float | None = None,
     floating: bool = False,
+    weld: bool = False,
 ) -> Model:
     """Four bars in a loop, in the x-z plane; at theta = 0 it is closed, the crank hanging down.
 
@@ -42,6 +43,8 @@ def four_bar(
         crank, coupler, rocker, ground: lengths, metres; every bar weighs 1 kg per metre.
         height: of A and D above the floor, metres; unless given, the lowest bar touches the floor.
         floating: the ground bar is a link on a free hinge, "ground", instead of the world.
+        weld: the rocker is cut in the middle; its half on D, "stub", has the last hinge, and a `Weld` of six
+            rows, three of them independent, joins the halves.
     """
     B, D = np.array([0.0, -crank]), np.array([ground, 0.0])
     C = _third_corner(B, D, coupler, rocker)
@@ -55,11 +58,16 @@ def four_bar(
         links.append(bar(base, WORLD, Hinge("free"), lying, length=ground, radius=RADIUS, mass=ground))
     parent = base
     for name, along in (("crank", B), ("coupler", C - B), ("rocker", D - C)):
-        length = float(np.linalg.norm(along))
+        length = float(np.linalg.norm(along)) * (0.5 if weld and name == "rocker" else 1.0)
         hinge_pose = Pose.from_rpy(place, (0.0, _lean(along) - lean, 0.0))
         links.append(bar(name, parent, PIN, hinge_pose, length=length, radius=RADIUS, mass=length))
         parent, place, lean = name, (0.0, 0.0, -length), _lean(along)
-    closure = Pin(Node("rocker", place), Node(base, end), Y)
+    closure: Closure = Pin(Node("rocker", place), Node(base, end), Y)
+    if weld:
+        hanging = Pose.from_rpy(end, (0.0, lean + np.pi - (_lean(D) if floating else 0.0), 0.0))
+        links.append(bar("stub", base, PIN, hanging, length=rocker / 2, radius=RADIUS, mass=rocker / 2))
+        turned = Pose.from_rpy(place, (0.0, np.pi, 0.0)).rotation
+        closure = Weld(Node("rocker", place, turned), Node("stub", place))
     return Model(links, [closure], name="four_bar", geometry=(FLOOR,))
 
 

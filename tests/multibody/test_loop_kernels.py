@@ -23,7 +23,7 @@ def rows_and_rates(I, X, IE, XE, out):
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, VectorOut)
 def nearest(I, X, IE, XE, IR, XR, out):
-    nearest_motion(I, X, IE, XE, IR, XR, out)
+    nearest_motion(I, X, IE, XE, IR, XR, out, False)
 
 
 def turned(rng, body):

@@ -41,7 +41,7 @@ def found_balance(state, change, h, tau, link_wrenches, impulses):
     state.take_forces(tau)
     push = body_pushes(state, link_wrenches)  # places the bodies
     out = np.empty(change.size)
-    largest, scale = momentum_error(state.I, state.X, change, h, push, impulses, out)
+    largest, scale = momentum_error(state.I, state.X, change, h, push, impulses, out, np.empty(4))
     return out, largest, scale
 
 

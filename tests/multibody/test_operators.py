@@ -87,7 +87,7 @@ def test_articulated_quantities_satisfy_their_definitions(seed):
     tau_bar = np.eye(len(o.P)) - o.G @ o.H
     E_phi = np.eye(len(o.P)) - np.linalg.inv(o.phi)
     assert close(o.P, o.M + E_phi @ tau_bar @ o.P @ E_phi.T)
-    assert close(o.D, o.H @ o.P @ o.H.T + o.armature)
+    assert close(o.D, o.H @ o.P @ o.H.T + np.diag(o.armature))
     assert close(o.G @ o.D, o.P @ o.H.T)
 
 

@@ -6,14 +6,7 @@ from trees import KINDS, random_link, random_motion, random_tree
 
 from mcpframe.multibody import Hinge, Link, Model
 from mcpframe.multibody.memory import records as rec
-from mcpframe.multibody.memory.packing import (
-    CACHE_LINE,
-    REACH,
-    ROUNDING,
-    aligned_copy,
-    aligned_zeros,
-    part_of,
-)
+from mcpframe.multibody.memory.packing import REACH, ROUNDING
 from mcpframe.multibody.memory.skeleton import Skeleton, turn_to
 from mcpframe.spatial.transforms import Pose
 
@@ -36,17 +29,15 @@ def skeleton_of(model):
 
 
 def tree_table(skeleton):
-    return skeleton.I[rec.HEAD :].reshape(-1, rec.TREE_ROW)
+    return rec.MEMORY.part(skeleton.I, skeleton.X, rec.TREE)
 
 
 def constants(skeleton):
-    n = skeleton.n_bodies
-    return part_of(skeleton.I, skeleton.X, rec.CONSTANTS, n * rec.CONSTANT).reshape(n, rec.CONSTANT)
+    return rec.MEMORY.part(skeleton.I, skeleton.X, rec.CONSTANTS)
 
 
 def dof_table(skeleton):
-    n = int(skeleton.I[rec.N_DOFS])
-    return part_of(skeleton.I, skeleton.X, rec.DOFS, n * rec.DOF).reshape(n, rec.DOF)
+    return rec.MEMORY.part(skeleton.I, skeleton.X, rec.DOFS)
 
 
 def matrix_at(row, start):
@@ -233,26 +224,6 @@ def test_a_hinge_with_nothing_but_armature_has_no_least_inertia():
 # Arrays
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 1000])
-def test_arrays_begin_at_a_cache_line(n, rng):
-    zeros = aligned_zeros(n)
-    assert zeros.shape == (n,)
-    assert zeros.ctypes.data % CACHE_LINE == 0
-    assert not zeros.any()
-    values = rng.standard_normal(n)
-    copy = aligned_copy(values)
-    assert copy.ctypes.data % CACHE_LINE == 0
-    np.testing.assert_array_equal(copy, values)
-    assert not np.shares_memory(copy, values)
-
-
-def test_parts_of_x_begin_at_cache_lines_and_do_not_overlap(rng):
-    I = skeleton_of(random_tree(rng, 9)).I
-    starts = I[rec.CONSTANTS : rec.PUSH + 1]
-    assert (starts % 8 == 0).all()
-    assert (np.diff(np.sort(starts)) > 0).all()
-
-
 def test_states_work_on_copies_and_leave_the_skeleton_as_it_is(rng):
     model = random_tree(rng, 12, armature=0.5)
     skeleton = skeleton_of(model)
@@ -270,4 +241,4 @@ def test_states_work_on_copies_and_leave_the_skeleton_as_it_is(rng):
 def test_no_links_make_an_empty_skeleton():
     skeleton = Skeleton.of((), np.zeros(0, dtype=np.int64))
     assert skeleton.n_bodies == 0
-    assert skeleton.I[: rec.TREE].tolist() == [0, 0, 0]
+    assert skeleton.I[[rec.N_BODIES, rec.N_DOFS, rec.N_THETA]].tolist() == [0, 0, 0]

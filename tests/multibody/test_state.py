@@ -6,8 +6,9 @@ import pickle
 import numpy as np
 import pytest
 from states import EXACT, assert_close, bar, mixed_model, moving, quantities
-from trees import random_link, random_motion, random_nodes
+from trees import random_link, random_motion, random_nodes, random_tree
 
+import mcpframe as mf
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Ball, Hinge, Link, Model, Node
 from mcpframe.multibody.kernels import entries
@@ -71,7 +72,7 @@ def test_compliance_alone_does_kinematics_and_sweep_in_one_call(counted, rng):
     state.solve_mass(np.ones(state.model.n_dofs))
     assert counted["node_compliance"].last == [entries.NOTHING]
     assert counted["free_dynamics"].last == []
-    state.update(time=2.0)
+    state.update(state.theta)
     state.link_poses()
     state.compliance(["link3"])
     assert counted["node_compliance"].last == [entries.NOTHING, entries.PLACED]
@@ -324,3 +325,31 @@ def test_poses_of_links_frames_nodes_and_the_world(rng):
     assert_close(state.pose(node).position, tool @ np.array([1.0, 0.0, 0.0]))
     assert_close(state.pose(node).rotation, rotations[k] @ node.rotation)
     assert_close(state.pose(Node("world", (1, 2, 3))).position, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_other_rates_alone_are_as_a_state_made_anew(seed):
+    """The bodies stay where they are, and the gains of the sweep with them."""
+    rng = np.random.default_rng(seed)
+    model = random_tree(rng, 9)
+    theta, tau = model.random_theta(rng), rng.standard_normal(model.n_dofs)
+    state = model.state(theta)
+    state.free_acceleration(tau)
+    rates = rng.standard_normal(model.n_dofs)
+    found, fresh = state.update(theta_dot=rates), model.state(theta, rates)
+    np.testing.assert_allclose(found.free_acceleration(tau), fresh.free_acceleration(tau), atol=1e-9)
+    np.testing.assert_allclose(found.link_velocities(), fresh.link_velocities(), atol=1e-12)
+    np.testing.assert_allclose(found.bias_force(), fresh.bias_force(), atol=1e-10)
+
+
+def test_armature_can_be_added_as_implicit_dampers_do():
+    model = mf.systems.pendulum(links=4)
+    state = model.state(np.full(4, 0.3))
+    plain, extra = state.mass_matrix(), np.array([0.1, 0.0, 2.0, 5.0])
+    stiffer = state.with_armature(model.armature + extra)
+    np.testing.assert_allclose(stiffer.mass_matrix(), plain + np.diag(extra))
+    tau = np.ones(4)
+    known = np.linalg.solve(plain + np.diag(extra), tau - state.bias_force())
+    np.testing.assert_allclose(stiffer.free_acceleration(tau), known, atol=1e-10)
+    copied = pickle.loads(pickle.dumps(stiffer))
+    np.testing.assert_array_equal(copied.armature, stiffer.armature)

@@ -21,6 +21,9 @@ NAMES = [
     "dual_arm",
     "four_bar",
     "closed_chain",
+    "parallelogram",
+    "bennett",
+    "bricard",
     "quadruped",
     "humanoid",
     "sphere",
@@ -263,3 +266,38 @@ def test_unknown_systems_and_options_are_refused_with_a_suggestion():
     with pytest.raises(ModelError, match="did you mean 'links'"):
         systems.make("pendulum", link=3)
     assert systems.make("pendulum", links=3).n_links == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "rank"),
+    [
+        (systems.bennett(), 2),
+        (systems.bennett(a=0.3, alpha=2.0, beta=0.4, crank=-1.0), 2),
+        (systems.bricard(), 4),
+        (systems.bricard(a=1.5, crank=-0.5), 4),
+        (systems.parallelogram(), 3),
+        (systems.parallelogram(bars=5), 5),
+        (systems.four_bar(), 2),
+        (systems.four_bar(weld=True), 3),
+    ],
+    ids=lambda case: getattr(case, "name", str(case)),
+)
+def test_overconstrained_linkages_are_closed_and_have_one_degree_of_freedom(model, rank):
+    state = model.state()
+    rows = closure_rows(state)
+    np.testing.assert_allclose(rows.error, 0.0, atol=ROUNDING)
+    assert np.linalg.matrix_rank(rows.jacobian(state), tol=1e-9) == rank == model.n_dofs - 1 < rows.n
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: systems.bennett(alpha=1.0, beta=1.0),
+        lambda: systems.bennett(alpha=4.0),
+        lambda: systems.bricard(crank=2.2),
+        lambda: systems.parallelogram(bars=1),
+    ],
+)
+def test_linkages_that_cannot_be_are_refused(make):
+    with pytest.raises(ModelError):
+        make()

@@ -100,19 +100,29 @@ def rotated_inertia(R, X, i):
 
 
 @inline
-def body_inertia(X, o, c):
-    """Return M(k) as (J, h~, m) about the reference point, and the bias force M a + V x* M V.
-
-    [[J, h~], [-h~, m]]: J the inertia, h = m c the first moment.
-    """
+def body_places(X, o, c):
+    """Return a body's mass, centre of mass and inertia about it, from its reference point in world axes."""
     R = load_matrix(X, o + B_ROTATION)
-    m = get(X, c + C_MASS)
     com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
-    J_com = rotated_inertia(R, X, c + C_INERTIA)
+    return get(X, c + C_MASS), com, rotated_inertia(R, X, c + C_INERTIA)
+
+
+@inline
+def body_bias(X, o, m, com, J_com):
+    """Return the bias force M a + V x* M V of a body about its reference point."""
     w, v = load_pair(X, o + B_VELOCITY)
     w_dot, v_dot = load_pair(X, o + B_BIAS)
     force = m * (v_dot + cross(w_dot, com) + cross(w, v + cross(w, com)))
-    moment = apply(J_com, w_dot) + cross(w, apply(J_com, w)) + cross(com, force)
+    return apply(J_com, w_dot) + cross(w, apply(J_com, w)) + cross(com, force), force
+
+
+@inline
+def body_inertia(X, o, c):
+    """Return M(k) as (J, h~, m) about the reference point, and the bias force.
+
+    [[J, h~], [-h~, m]]: J the inertia, h = m c the first moment.
+    """
+    m, com, J_com = body_places(X, o, c)
     h = m * com
     e = identity()
     hc = dot(h, com)
@@ -121,7 +131,7 @@ def body_inertia(X, o, c):
         J_com[1] + hc * e[1] - spread_y(h) * com,
         J_com[2] + hc * e[2] - spread_z(h) * com,
     )
-    return J, (cross(h, e[0]), cross(h, e[1]), cross(h, e[2])), m, (moment, force)
+    return J, (cross(h, e[0]), cross(h, e[1]), cross(h, e[2])), m, body_bias(X, o, m, com, J_com)
 
 
 @callee
@@ -177,6 +187,37 @@ def sweep(I, X):
 
 
 @callee
+def sweep_forces(I, X):
+    """Fill D_FORCE of all dofs for other rates or forces, on the gains of the last sweep."""
+    n, tree, constants, bodies = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES]
+    dofs, tau, branches = I[DOFS], I[TAU], I[BRANCHES]
+    z = null_pair()
+    for k in range(n - 1, -1, -1):
+        t = tree + k * TREE_ROW
+        o = bodies + k * BODY
+        m, com, J_com = body_places(X, o, constants + k * CONSTANT)
+        z = plus(z, body_bias(X, o, m, com, J_com))
+        if get(I, t + BRANCHED):
+            z = plus(z, load_pair(X, branches + k * BRANCH + BR_FORCE))
+        first = get(I, t + DOF_AT)
+        for d in range(first + get(I, t + N_DOF) - 1, first - 1, -1):
+            i = dofs + d * DOF
+            u = get(X, tau + d) - inner(load_pair(X, i + D_COLUMN), z)
+            z = plus_scaled(z, u, load_pair(X, i + D_GAIN))
+            put(X, i + D_FORCE, u)
+        join = get(I, t + JOIN)
+        if get(I, t + SECTION) == k and join != DROP:
+            z = shifted_force(z, load(X, o + B_SHIFT))
+        if join != CARRY:
+            i = branches + get(I, t + PARENT) * BRANCH + BR_FORCE
+            if join == ADD:
+                z = plus(z, load_pair(X, i))
+            if join != DROP:
+                store_pair(X, i, z)
+            z = null_pair()
+
+
+@callee
 def accelerations(I, X):
     """Fill THETA_DDOT and B_ACCELERATION (what it does to the bodies); return whether all are finite."""
     n, tree, bodies, dofs, theta_ddot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DDOT]
@@ -206,8 +247,15 @@ NOT_FINITE = -1
 
 
 @callee
-def free_accelerations(I, X):
-    """Sweep, then accelerations; return 0, 1 + a dof without inertia, or NOT_FINITE."""
-    failed = sweep(I, X)
+def free_accelerations(I, X, swept):
+    """Sweep, then accelerations; return 0, 1 + a dof without inertia, or NOT_FINITE.
+
+    The gains are those of the last sweep where the configuration was `swept`.
+    """
+    failed = 0
+    if swept:
+        sweep_forces(I, X)
+    else:
+        failed = sweep(I, X)
     is_finite = accelerations(I, X)
     return failed if failed != 0 or is_finite else NOT_FINITE

@@ -1,6 +1,7 @@
 """Compiled entry points of the multibody core: what Python calls, and the only kernels that are compiled.
 
-`done` says how far the state has come already: NOTHING, PLACED (kinematics), SWEPT (articulated sweep).
+`done` says how far the state has come already: NOTHING, PLACED (kinematics), SWEPT (articulated sweep),
+KICKED (its rates have what forces do to them in a step, and impulses alone are left).
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -11,7 +12,7 @@ from numba import types
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, kernel
 from mcpframe.multibody.kernels.articulated import free_accelerations, sweep
 from mcpframe.multibody.kernels.compliance import compliance_of_lanes, support_tree
-from mcpframe.multibody.kernels.kinematics import kinematics, take_inputs
+from mcpframe.multibody.kernels.kinematics import kinematics, take_inputs, velocities
 from mcpframe.multibody.kernels.mass import (
     clear_push,
     energies_into,
@@ -29,7 +30,7 @@ from mcpframe.multibody.kernels.nodes import (
     velocities_of_nodes,
 )
 
-NOTHING, PLACED, SWEPT = range(3)
+NOTHING, PLACED, SWEPT, KICKED = range(4)
 COMPLIANCE, VELOCITIES, BIAS, JACOBIAN = range(4)
 
 
@@ -45,12 +46,18 @@ def place(I, X):
     kinematics(I, X)
 
 
+@kernel(Indices, VectorOut, nogil=False)
+def place_rates(I, X):
+    """Kinematics of other rates; the bodies are placed."""
+    velocities(I, X)
+
+
 @kernel(Indices, VectorOut, types.int64, nogil=False)
 def free_dynamics(I, X, done):
     """Free acceleration for the forces in TAU; return 0, 1 + a dof without inertia, or NOT_FINITE."""
     if done < PLACED:
         kinematics(I, X)
-    return free_accelerations(I, X)
+    return free_accelerations(I, X, done == SWEPT)
 
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, types.int64, nogil=False)

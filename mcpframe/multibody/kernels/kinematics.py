@@ -37,6 +37,7 @@ from mcpframe.multibody.memory.records import (
     KIND,
     LOCKED,
     N_BODIES,
+    N_DOF,
     N_DOFS,
     N_THETA,
     PARENT,
@@ -59,6 +60,7 @@ from mcpframe.spatial.algebra import (
     motion_cross,
     null_pair,
     plus,
+    plus_scaled,
     scaled,
     shifted_motion,
     store_matrix,
@@ -213,5 +215,33 @@ def kinematics(I, X):
         o = bodies + k * BODY
         store_matrix(X, o + B_ROTATION, R)
         store(X, o + B_POSITION, r)
+        store_pair(X, o + B_VELOCITY, V)
+        store_pair(X, o + B_BIAS, a)
+
+
+@callee
+def velocities(I, X):
+    """Fill B_VELOCITY and B_BIAS anew, for other rates of bodies that are placed."""
+    n, tree, bodies, dofs, theta_dot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DOT]
+    base = zero(), -load(X, I[GRAVITY])
+    V, a = null_pair(), base
+    for k in range(n):
+        t = tree + k * TREE_ROW
+        parent = get(I, t + PARENT)
+        if parent < 0:
+            V, a = null_pair(), base
+        elif parent != k - 1:
+            o = bodies + parent * BODY
+            V, a = load_pair(X, o + B_VELOCITY), load_pair(X, o + B_BIAS)
+        if get(I, t + SECTION) == k and parent >= 0:
+            shift = load(X, bodies + k * BODY + B_SHIFT)
+            V, a = shifted_motion(V, shift), shifted_motion(a, shift)
+        first = get(I, t + DOF_AT)
+        V_hinge = null_pair()
+        for d in range(first, first + get(I, t + N_DOF)):
+            V_hinge = plus_scaled(V_hinge, get(X, theta_dot + d), load_pair(X, dofs + d * DOF + D_COLUMN))
+        a = plus(a, motion_cross(V, V_hinge))
+        V = plus(V, V_hinge)
+        o = bodies + k * BODY
         store_pair(X, o + B_VELOCITY, V)
         store_pair(X, o + B_BIAS, a)

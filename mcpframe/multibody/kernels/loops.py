@@ -6,7 +6,7 @@ Mass⁻¹ G_b* from the operational-space compliance of the rows' halves,
     δ = Mass⁻¹ G_b* p,   Λ_b p = r
 
 is the motion of least kinetic energy with G_b δ = r: what impulses of the closures do. Rows that repeat
-others are found by pivoting and take no impulse.
+others, see `mcpframe.multibody.kernels.independence`, take no impulse.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -16,9 +16,10 @@ import math
 
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
+from mcpframe.multibody.kernels.independence import factor_independent, scale_rows
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory import loop_records as at
-from mcpframe.multibody.memory.loop_records import LOOP_LAMBDA, N_PIVOTS, ORDER, RIGHT, SCALE
+from mcpframe.multibody.memory.loop_records import CERTAIN, LOOP_LAMBDA, N_PIVOTS, ORDER, RIGHT, SCALE
 from mcpframe.multibody.memory.records import (
     B_BIAS,
     B_POSITION,
@@ -50,10 +51,6 @@ from mcpframe.spatial.algebra import (
     store_pair,
 )
 from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
-
-RANK = 1e-12
-"""Pivots of Λ_b, scaled to a diagonal of ones, below which a row repeats others: its singular value is the
-root."""
 
 
 @inline
@@ -273,7 +270,7 @@ def loop_rate(I, X, IE, XE, row, motion):
 
 @callee
 def loop_compliance(I, X, IE, XE, IR, XR):
-    """Write Λ_b of the rows, scaled to a diagonal of ones; needs the sweep's gains."""
+    """Write Λ_b of the rows, scaled; needs the sweep's gains."""
     n, L = IE[at.N_ROWS], IR[LOOP_LAMBDA]
     for i in range(IE[at.N_HALVES] * PAIR):
         put(XR, IR[WRENCHES] + i, get(XE, IE[at.HALF_WRENCH] + i))
@@ -285,57 +282,34 @@ def loop_compliance(I, X, IE, XE, IR, XR):
                 for k in range(get(IE, IE[at.HALF_AT] + g), get(IE, IE[at.HALF_AT] + g + 1)):
                     total += between(IR, XR, h, k)
             put(XR, L + f * n + g, total)
-        diagonal = get(XR, L + f * n + f)
-        put(XR, IR[SCALE] + f, 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 0.0)
-    for f in range(n):
-        for g in range(f + 1):
-            scale = get(XR, IR[SCALE] + f) * get(XR, IR[SCALE] + g)
-            put(XR, L + f * n + g, scale * get(XR, L + f * n + g))
-            put(XR, L + g * n + f, get(XR, L + f * n + g))
+    scale_loops(IE, XE, IR, XR)
 
 
 @callee
-def factor_loops(IE, IR, XR):
-    """Write the pivoted Cholesky factor of the scaled Λ_b over it; return its rank."""
-    n, L, order = IE[at.N_ROWS], IR[LOOP_LAMBDA], IR[ORDER]
-    for i in range(n):
-        put(IR, order + i, i)
-    for k in range(n):
-        best, largest = k, 0.0
-        for i in range(k, n):
-            if get(XR, L + i * n + i) > largest:
-                best, largest = i, get(XR, L + i * n + i)
-        if largest <= RANK:
-            return k
-        if best != k:
-            exchange_rows(IR, XR, n, k, best)
-        root = math.sqrt(get(XR, L + k * n + k))
-        put(XR, L + k * n + k, root)
-        for i in range(k + 1, n):
-            put(XR, L + i * n + k, get(XR, L + i * n + k) / root)
-        for i in range(k + 1, n):
-            for j in range(k + 1, i + 1):
-                value = get(XR, L + i * n + j) - get(XR, L + i * n + k) * get(XR, L + j * n + k)
-                put(XR, L + i * n + j, value)
-                put(XR, L + j * n + i, value)
-    return n
+def scale_loops(IE, XE, IR, XR):
+    """Scale Λ_b, see `independence`."""
+    scale_rows(IE[at.N_ROWS], XR, IR[LOOP_LAMBDA], IR[SCALE], XE, IE[at.WEIGHT], IE, IE[at.ROW_FIRST])
 
 
-@inline
-def exchange_rows(IR, XR, n, a, b):
-    """Exchange rows and columns a and b of the symmetric matrix that is being factored."""
-    L = IR[LOOP_LAMBDA]
-    for j in range(n):
-        kept = get(XR, L + a * n + j)
-        put(XR, L + a * n + j, get(XR, L + b * n + j))
-        put(XR, L + b * n + j, kept)
-    for i in range(n):
-        kept = get(XR, L + i * n + a)
-        put(XR, L + i * n + a, get(XR, L + i * n + b))
-        put(XR, L + i * n + b, kept)
-    was = get(IR, IR[ORDER] + a)
-    put(IR, IR[ORDER] + a, get(IR, IR[ORDER] + b))
-    put(IR, IR[ORDER] + b, was)
+@callee
+def factor_loops(IE, XE, IR, XR, again):
+    """Write the factor of the scaled Λ_b over it; keep which rows are independent, see `independence`.
+
+    `again`: rows that repeat others are those of the last time.
+    """
+    n, error = IE[at.N_ROWS], largest_error(IE, XE)
+    same = IR[N_PIVOTS] if again and IR[N_PIVOTS] < n else 0
+    rank = factor_independent(n, XR, IR[LOOP_LAMBDA], IR, IR[ORDER], IR[CERTAIN], error, same)
+    put(IR, N_PIVOTS, rank)
+
+
+@callee
+def largest_error(IE, XE):
+    """Return by how much the loops are open, the largest error of their rows."""
+    largest = 0.0
+    for i in range(IE[at.N_ROWS]):
+        largest = max(largest, abs(get(XE, IE[at.ERROR] + i)))
+    return largest
 
 
 @callee
@@ -377,10 +351,13 @@ def loop_response(I, X, IE, XE, IR, XR, out):
 
 
 @callee
-def nearest_motion(I, X, IE, XE, IR, XR, out):
-    """Write δ of least kinetic energy with G_b δ = r, r in RIGHT; rows and the sweep's gains are there."""
+def nearest_motion(I, X, IE, XE, IR, XR, out, again):
+    """Write δ of least kinetic energy with G_b δ = r, r in RIGHT; rows and the sweep's gains are there.
+
+    `again`: by the rows that were independent the last time.
+    """
     loop_compliance(I, X, IE, XE, IR, XR)
-    put(IR, N_PIVOTS, factor_loops(IE, IR, XR))
+    factor_loops(IE, XE, IR, XR, again)
     nearly_nearest_motion(I, X, IE, XE, IR, XR, out)
 
 

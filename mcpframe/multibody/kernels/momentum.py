@@ -3,7 +3,11 @@
     error = h (tau - C) + J* push + impulses - Mass change,
 
 what impulses and forces bring, less what the rates have gained: zero where the step is right. Nothing of the
-articulated sweep, of Lambda or of any row of a formulation is in it.
+articulated sweep, of Lambda or of any row of a formulation is in it. With it comes the balance of energy,
+
+    T+ - T- = (h (tau - C) + J* push + impulses) . (v+ + v-)/2,
+
+body by body: every wrench does work at the mean velocity of its body.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -38,15 +42,19 @@ from mcpframe.multibody.memory.records import (
     PUSH,
     SECTION,
     TAU,
+    THETA_DOT,
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import dot, inner, load_pair, plus_scaled, store_pair
+from mcpframe.spatial.algebra import dot, inner, load_pair, plus, plus_scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put
 
 FAINT = 1e-3
 """Share of a body's momentum that counts into the scale. A step that changes next to nothing leaves the rates
 as they were up to the solver's error, 1e-12 of them at best: right to 1e-9 of a scale of this size."""
+BEFORE, AFTER, WORK, TURNOVER = range(4)
+"""The balance of energy: kinetic energy before and after, the work of all impulses, and the same with every
+part counted as positive."""
 
 
 @inline
@@ -77,8 +85,17 @@ def momentum_of(J, first_moment, m, V):
     return apply(J, w) + apply(first_moment, v), m * v - apply(first_moment, w)
 
 
+@inline
+def count_energy(energy, before, after, work):
+    """Add kinetic energies and work to the balance of energy."""
+    put(energy, BEFORE, get(energy, BEFORE) + before)
+    put(energy, AFTER, get(energy, AFTER) + after)
+    put(energy, WORK, get(energy, WORK) + work[0] + work[1])
+    put(energy, TURNOVER, get(energy, TURNOVER) + abs(work[0]) + abs(work[1]))
+
+
 @callee
-def unbalanced_bodies(I, X, h, push):
+def unbalanced_bodies(I, X, h, push, energy):
     """Set PUSH to push - M(k) V - h (M a + V x* M V), and sizes of these in BRANCHES: [moment, force].
 
     V is in B_ACCELERATION; the last term is what keeps the rates constant, weight included. A faint share of
@@ -87,13 +104,24 @@ def unbalanced_bodies(I, X, h, push):
     for k in range(I[N_BODIES]):
         o, branch = I[BODIES] + k * BODY, I[BRANCHES] + k * BRANCH
         J, first_moment, m, bias = body_inertia(X, o, I[CONSTANTS] + k * CONSTANT)
-        moment, force = momentum_of(J, first_moment, m, load_pair(X, o + B_ACCELERATION))
-        had = momentum_of(J, first_moment, m, load_pair(X, o + B_VELOCITY))
+        change, V = load_pair(X, o + B_ACCELERATION), load_pair(X, o + B_VELOCITY)
+        moment, force = momentum_of(J, first_moment, m, change)
+        had = momentum_of(J, first_moment, m, V)
         given = load_pair(push, k * PAIR)
         left = given[0] - moment - h * bias[0], given[1] - force - h * bias[1]
         store_pair(X, I[PUSH] + k * PAIR, left)
         put(X, branch, size(given[0]) + size(moment) + h * size(bias[0]) + FAINT * size(had[0]))
         put(X, branch + 1, size(given[1]) + size(force) + h * size(bias[1]) + FAINT * size(had[1]))
+        after, mean = plus(V, change), plus_scaled(V, 0.5, change)
+        has = had[0] + moment, had[1] + force
+        work = inner(given, mean), -h * inner(bias, mean)
+        count_energy(energy, 0.5 * inner(had, V), 0.5 * inner(has, after), work)
+
+
+@inline
+def rotor_momentum(X, dof, change):
+    """Return the momentum that a change of its rate asks of a dof itself, beside that of the bodies."""
+    return get(X, dof + D_ARMATURE) * change
 
 
 @inline
@@ -109,7 +137,7 @@ def hand_down_sizes(I, X, k, moment, force):
 
 
 @callee
-def unbalanced_hinges(I, X, change, h, impulses, out):
+def unbalanced_hinges(I, X, change, h, impulses, out, energy):
     """Write the error of every dof, tips to base; return the largest (NaN where one is) and its scale.
 
     The scale of a dof is what its column makes of the sizes of all that acts further out; the largest counts.
@@ -120,22 +148,36 @@ def unbalanced_hinges(I, X, change, h, impulses, out):
         f, moment, force = load_pair(X, I[PUSH] + k * PAIR), get(X, branch), get(X, branch + 1)
         first = get(I, t + DOF_AT)
         for d in range(first, first + get(I, t + N_DOF)):
-            H = load_pair(X, I[DOFS] + d * DOF + D_COLUMN)
+            dof, gained, rate = I[DOFS] + d * DOF, get(change, d), get(X, I[THETA_DOT] + d)
+            H = load_pair(X, dof + D_COLUMN)
             tau, impulse = h * get(X, I[TAU] + d), get(impulses, d)
-            rotor = get(X, I[DOFS] + d * DOF + D_ARMATURE) * get(change, d)
+            rotor = rotor_momentum(X, dof, gained)
             error = inner(H, f) + tau + impulse - rotor
             put(out, d, error)
             nothing += 0.0 * error
             largest = max(largest, abs(error))
             carried = size(H[0]) * moment + size(H[1]) * force
             scale = max(scale, carried + abs(tau) + abs(impulse) + abs(rotor))
+            mean, armature = rate + 0.5 * gained, get(X, dof + D_ARMATURE)
+            after = 0.5 * armature * (rate + gained) * (rate + gained)
+            count_energy(energy, 0.5 * armature * rate * rate, after, (tau * mean, impulse * mean))
         hand_down(I, X, k, f)
         hand_down_sizes(I, X, k, moment, force)
     return largest + nothing, scale
 
 
-@kernel(Indices, VectorOut, Vector, types.float64, Vector, Vector, VectorOut)
-def momentum_error(I, X, change, h, push, impulses, out):
+@callee
+def balance_momentum(I, X, change, h, push, impulses, out, energy):
+    """As `momentum_error`, for other kernels."""
+    for i in range(TURNOVER + 1):
+        put(energy, i, 0.0)
+    body_motions(I, X, change)
+    unbalanced_bodies(I, X, h, push, energy)
+    return unbalanced_hinges(I, X, change, h, impulses, out, energy)
+
+
+@kernel(Indices, VectorOut, Vector, types.float64, Vector, Vector, VectorOut, VectorOut)
+def momentum_error(I, X, change, h, push, impulses, out, energy):
     """Write h (tau - C) + J* push + impulses - Mass change [N]; return the largest and its scale.
 
     Uses up PUSH, B_ACCELERATION and BRANCHES of X, nothing else.
@@ -147,7 +189,6 @@ def momentum_error(I, X, change, h, push, impulses, out):
         push: impulsive wrenches on all bodies about their reference points, as PUSH [8 n_bodies].
         impulses: at the hinges: joint limits and closures [N].
         out: the errors [N].
+        energy: its balance, see `BEFORE` [4].
     """
-    body_motions(I, X, change)
-    unbalanced_bodies(I, X, h, push)
-    return unbalanced_hinges(I, X, change, h, impulses, out)
+    return balance_momentum(I, X, change, h, push, impulses, out, energy)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.multibody import closures
 from mcpframe.multibody.memory import loop_records as rec
 from mcpframe.multibody.memory import records
-from mcpframe.multibody.memory.packing import RATES, SLIDES, aligned_zeros
+from mcpframe.multibody.memory.packing import RATES, SLIDES
 from mcpframe.multibody.memory.row_packing import row_space
 from mcpframe.multibody.model.hinge import plane_directions
 from mcpframe.multibody.model.model import Model
@@ -44,7 +44,7 @@ def pack_loops(model: Model) -> tuple[Indices, Array]:
             _add_gear(tables, tree, closure)
         else:
             _add_between(tables, model, closure)
-    return _packed(tables)
+    return _packed(tables, closures.length_of(model))
 
 
 def has_kernel(closure: closures.Closure) -> bool:
@@ -118,55 +118,41 @@ def _on_body(model: Model, node: Node | str) -> tuple[int, Array, Array]:
 
 def dof_places(tree: Tree) -> list[tuple[int, int, int]]:
     """Return of every dof its elementary body, that body's parent, and whether it slides."""
-    I = tree.skeleton.I
-    table = I[I[records.TREE] :][: tree.skeleton.n_bodies * records.TREE_ROW].reshape(-1, records.TREE_ROW)
     places = []
-    for body, row in enumerate(table):
+    for body, row in enumerate(records.MEMORY.part(tree.skeleton.I, tree.skeleton.X, records.TREE)):
         kind = int(row[records.KIND])
         for k in range(RATES[kind]):
             places.append((body, int(row[records.PARENT]), int(SLIDES[kind][k])))
     return places
 
 
-def _packed(tables: _Tables) -> tuple[Indices, Array]:
-    n_rows, n_halves = len(tables.halves), sum(map(len, tables.halves))
-    integers = {
-        rec.LOOPS: np.array(tables.loops, dtype=np.int64).ravel(),
+def _packed(tables: _Tables, length: float) -> tuple[Indices, Array]:
+    halves = [body for row in tables.halves for body in row]
+    IE, XE = rec.MEMORY.arrays(
+        loop=len(tables.loops), row=len(tables.halves), half=len(halves), term=len(tables.terms)
+    )
+    directions = np.concatenate([np.zeros((0, records.PAIR)), *tables.directions])
+    contents: dict[int, ArrayLike] = {
+        rec.LOOPS: tables.loops,
         rec.HALF_AT: np.cumsum([0, *map(len, tables.halves)]),
-        rec.HALF_BODY: np.array([body for halves in tables.halves for body in halves], dtype=np.int64),
-        rec.TERMS: np.array(tables.terms, dtype=np.int64).ravel(),
+        rec.HALF_BODY: halves,
+        rec.TERMS: tables.terms,
+        rec.NODES: tables.nodes,
+        rec.DIRECTIONS: directions,
+        rec.RATIOS: tables.ratios,
+        rec.ROW_FIRST: [loop[rec.L_ROW] for loop in tables.loops for _ in range(loop[rec.L_ROWS])],
+        rec.WEIGHT: np.where(directions[:, :3].any(axis=1), length, 1.0),
     }
-    doubles = {
-        rec.HALF_WRENCH: np.zeros(records.PAIR * n_halves),
-        **{part: np.zeros(n_rows) for part in (rec.ERROR, rec.BIAS, rec.RATE, rec.RATE_DOT, rec.TARGET)},
-        rec.NODES: np.ravel(tables.nodes),
-        rec.DIRECTIONS: np.concatenate([np.zeros(0), *map(np.ravel, tables.directions)]),
-        rec.RATIOS: np.array(tables.ratios),
-    }
-    head = np.zeros(rec.LOOP_HEAD, dtype=np.int64)
-    moves = any(loop[rec.L_MOVES] for loop in tables.loops)
-    head[:4] = len(tables.loops), n_rows, n_halves, int(moves)
-    end = rec.LOOP_HEAD
-    for part, values in integers.items():
-        head[part], end = end, end + values.size
-    IE = np.concatenate([head, *integers.values()]).astype(np.int64)
-    end = 0
-    for part, numbers in doubles.items():
-        IE[part], end = end, end + -(-numbers.size // 8) * 8
-    XE = aligned_zeros(end + 8)
-    for part, numbers in doubles.items():
-        XE[IE[part] : IE[part] + numbers.size] = numbers
+    for part, values in contents.items():
+        view = rec.MEMORY.part(IE, XE, part)
+        view[:] = np.reshape(values, view.shape)
+    IE[rec.ANY_MOTION] = any(loop[rec.L_MOVES] for loop in tables.loops)
     return IE, XE
 
 
 def loop_space(n_bodies: int, IE: Indices) -> tuple[Indices, Array]:
-    """Return IR and XR for the compliance of the loops' rows."""
-    n, n_halves = int(IE[rec.N_ROWS]), int(IE[rec.N_HALVES])
-    bodies = IE[IE[rec.HALF_BODY] : IE[rec.HALF_BODY] + n_halves]
-    return row_space(
-        n_bodies,
-        bodies,
-        more_integers={rec.ORDER: n},
-        more_doubles={rec.LOOP_LAMBDA: n * n, rec.RIGHT: 2 * n, rec.SCALE: n},
-        head=rec.LOOP_SPACE_HEAD,
-    )
+    """Return IR and XR for the compliance of the loops' rows, which count as independent."""
+    n, bodies = int(IE[rec.N_ROWS]), IE[IE[rec.HALF_BODY] :][: IE[rec.N_HALVES]]
+    IR, XR = row_space(rec.SPACE_MEMORY, n_bodies, bodies, loop_row=n)
+    IR[rec.CERTAIN] = n
+    return IR, XR

@@ -27,8 +27,6 @@ ROUNDING = 1e-15
 REACH = 8.0
 """Distance from the reference point, in sizes of the body, at which a new section begins: its square is what
 rounding in D is multiplied by."""
-CACHE_LINE = 64
-"""Bytes; lanes that straddle two cache lines are slow to load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,53 +74,13 @@ def _starts(sizes: dict[int, int], kind: Indices) -> Indices:
 
 def pack(bodies: Bodies) -> tuple[Indices, Array]:
     """Return I and X with all constants in place and everything else zero."""
-    n, n_dofs, n_theta = bodies.n, int(bodies.dof_at[-1]), int(bodies.theta_at[-1])
-    sizes = {
-        rec.CONSTANTS: n * rec.CONSTANT,
-        rec.BODIES: n * rec.BODY,
-        rec.DOFS: n_dofs * rec.DOF,
-        rec.THETA: n_theta + 4,  # lanes may be loaded past the end
-        rec.THETA_DOT: n_dofs + 4,
-        rec.TAU: n_dofs,
-        rec.THETA_DDOT: n_dofs,
-        rec.ANGLES: 3 * n,
-        rec.BRANCHES: n * rec.BRANCH,
-        rec.REFERENCE: 4 * n,
-        rec.GRAVITY: 4,
-        rec.PUSH: n * rec.PAIR,
-    }
-    I = np.zeros(rec.HEAD + n * rec.TREE_ROW, dtype=np.int64)
-    I[[rec.N_BODIES, rec.N_DOFS, rec.N_THETA, rec.TREE]] = n, n_dofs, n_theta, rec.HEAD
-    at = 0
-    for part, size in sizes.items():
-        I[part] = at
-        at += -(-size // 8) * 8
-    X = aligned_zeros(at)
-    I[rec.HEAD :] = _tree_table(bodies).ravel()
-    part_of(I, X, rec.CONSTANTS, n * rec.CONSTANT)[:] = _constants(bodies).ravel()
-    dofs = part_of(I, X, rec.DOFS, n_dofs * rec.DOF).reshape(n_dofs, rec.DOF)
+    I, X = rec.MEMORY.arrays(body=bodies.n, dof=int(bodies.dof_at[-1]), theta=int(bodies.theta_at[-1]))
+    rec.MEMORY.part(I, X, rec.TREE)[:] = _tree_table(bodies)
+    rec.MEMORY.part(I, X, rec.CONSTANTS)[:] = _constants(bodies)
+    dofs = rec.MEMORY.part(I, X, rec.DOFS)
     dofs[:, rec.D_ARMATURE], dofs[:, rec.D_LEAST] = bodies.armature, _least_inertia(bodies)
-    part_of(I, X, rec.GRAVITY, 3)[:] = bodies.gravity
+    rec.MEMORY.part(I, X, rec.GRAVITY)[:3] = bodies.gravity
     return I, X
-
-
-def part_of(I: Indices, X: Array, part: int, size: int) -> Array:
-    """Return the view of one part of X."""
-    return X[I[part] : I[part] + size]
-
-
-def aligned_zeros(n: int) -> Array:
-    """Return n zeros that begin at a cache line."""
-    raw = np.zeros(8 * n + CACHE_LINE, dtype=np.uint8)
-    start = -raw.ctypes.data % CACHE_LINE
-    return raw[start : start + 8 * n].view(np.float64)
-
-
-def aligned_copy(X: Array) -> Array:
-    """Return a copy that begins at a cache line."""
-    copy = aligned_zeros(X.size)
-    copy[:] = X
-    return copy
 
 
 def _tree_table(bodies: Bodies) -> Indices:
@@ -137,21 +95,21 @@ def _tree_table(bodies: Bodies) -> Indices:
 
 
 def _sections(bodies: Bodies) -> tuple[Indices, Array]:
-    """Return the body that begins each body's section, and the way from its hinge to the body's own.
+    """Return the body that begins each body's section, and the distance from its hinge to the body's own.
 
     A section begins at a root, far from the reference point for a body's size, and where a body can turn
     that a sliding hinge may have carried anywhere.
     """
-    section, way, slid = np.arange(bodies.n), np.zeros(bodies.n), np.zeros(bodies.n, dtype=bool)
+    section, distance, slid = np.arange(bodies.n), np.zeros(bodies.n), np.zeros(bodies.n, dtype=bool)
     length, size = np.linalg.norm(bodies.position, axis=1), _sizes(bodies)
     for k, (parent, kind) in enumerate(zip(bodies.parent, bodies.kind, strict=True)):
         slid[k] = kind == rec.PRISMATIC
         if parent < 0 or kind == rec.FREE or (slid[parent] and kind in (rec.PIN, rec.BALL)):
             continue
-        if way[parent] + length[k] <= REACH * size[k]:
-            section[k], way[k] = section[parent], way[parent] + length[k]
+        if distance[parent] + length[k] <= REACH * size[k]:
+            section[k], distance[k] = section[parent], distance[parent] + length[k]
             slid[k] |= slid[parent]
-    return section, way
+    return section, distance
 
 
 def _least_inertia(bodies: Bodies) -> Array:
@@ -159,7 +117,7 @@ def _least_inertia(bodies: Bodies) -> Array:
 
     Inertia is about the reference point, each mass as far from it as the links between are long.
     """
-    length, way = np.linalg.norm(bodies.position, axis=1), _sections(bodies)[1]
+    length, distance = np.linalg.norm(bodies.position, axis=1), _sections(bodies)[1]
     mass, arm = bodies.mass.copy(), np.linalg.norm(bodies.com, axis=1)
     first, second = mass * arm, mass * arm**2 + np.trace(bodies.inertia, axis1=1, axis2=2)
     for k in range(bodies.n - 1, 0, -1):
@@ -168,7 +126,7 @@ def _least_inertia(bodies: Bodies) -> Array:
             second[parent] += second[k] + 2.0 * s * first[k] + s**2 * mass[k]
             first[parent] += first[k] + s * mass[k]
             mass[parent] += mass[k]
-    inertia = second + 2.0 * way * first + way**2 * mass
+    inertia = second + 2.0 * distance * first + distance**2 * mass
     n_dof = np.diff(bodies.dof_at)
     slides = np.concatenate([np.zeros(0, bool), *(SLIDES[int(kind)] for kind in bodies.kind)])
     return ROUNDING * np.where(slides, np.repeat(mass, n_dof), np.repeat(inertia, n_dof))

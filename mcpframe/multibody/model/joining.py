@@ -35,7 +35,7 @@ class Part:
 
     Attributes:
         model: what to take; it stays as it is.
-        prefix: put before the names of its links and frames.
+        prefix: put before the names of its links, joints and frames.
         pose: where the origin of its world comes to lie.
         environment: whether shapes that it has on the world come along.
     """
@@ -76,6 +76,7 @@ def joined(
             link,
             name=part.name(link.name),
             parent=part.name(link.parent),
+            joint=part.prefix + link.joint if link.joint else "",
             pose=part.pose @ link.pose if link.parent == WORLD else link.pose,
         )
         for part in whole

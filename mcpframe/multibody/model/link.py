@@ -44,6 +44,7 @@ class Link:
         armature: inertia added to the hinge, as a motor's rotor behind its gears [n_dof] or for all.
         check_inertia: refuse an inertia that no rigid body has. Files of real robots have such inertias,
             and their readers turn this off and report `why_not_physical`.
+        joint: what the hinge is called, as the joint of a robot file; as the link unless given.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Link:
     rest: Array
     armature: Array
     check_inertia: bool
+    joint: str
 
     def __init__(
         self,
@@ -79,21 +81,21 @@ class Link:
         rest: ArrayLike | None = None,
         armature: ArrayLike = 0.0,
         check_inertia: bool = True,
+        joint: str = "",
     ) -> None:
-        joint = Hinge(hinge) if isinstance(hinge, str) else hinge
-        self._set(
-            name=_checked_name(name), parent=_checked_parent(parent), hinge=_instance(name, joint, Hinge)
-        )
+        way = Hinge(hinge) if isinstance(hinge, str) else hinge
+        self._set(name=_checked_name(name), parent=_checked_parent(parent), hinge=_instance(name, way, Hinge))
+        self._set(joint=_instance(name, joint, str))
         self._set(pose=_instance(name, Pose() if pose is None else pose, Pose))
         self._set(geometry=_shapes(name, geometry))
         self._set(
             mass=checked_mass(f"link {name!r}: mass", mass), com=values(f"link {name!r}: com", com, (3,))
         )
         self._set(inertia=_inertia(name, inertia, check_inertia), check_inertia=check_inertia)
-        lower, upper = _limits(name, joint, lower, upper)
-        self._set(lower=lower, upper=upper, rest=_rest(name, joint, rest))
+        lower, upper = _limits(name, way, lower, upper)
+        self._set(lower=lower, upper=upper, rest=_rest(name, way, rest))
         for field, value in (("damping", damping), ("stiffness", stiffness), ("armature", armature)):
-            self._set(**{field: non_negative(f"link {name!r}: {field}", value, joint.n_dof)})
+            self._set(**{field: non_negative(f"link {name!r}: {field}", value, way.n_dof)})
 
     def _set(self, **fields: object) -> None:
         for field, value in fields.items():

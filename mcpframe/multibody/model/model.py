@@ -18,6 +18,7 @@ from mcpframe.multibody.model.node import Node
 from mcpframe.multibody.model.shapes import Geometry
 from mcpframe.multibody.model.tree import Tree
 from mcpframe.multibody.model.validation import values
+from mcpframe.notebook import html
 from mcpframe.spatial.transforms import Pose
 
 if TYPE_CHECKING:
@@ -75,6 +76,16 @@ class Model:
             f"Model({self.name!r}, links={self.n_links}, dofs={self.n_dofs}, closures={len(self._closures)})"
         )
 
+    def _repr_html_(self) -> str:
+        mass = sum(link.mass for link in self.links)
+        about = {"dofs": self.n_dofs, "closures": len(self._closures) or "", "mass": f"{mass:.4g} kg"}
+        heads = ("link", "parent", "hinge", "joint", "mass [kg]")
+        rows = [
+            (link.name, link.parent, link.hinge.kind, link.joint, f"{link.mass:.4g}") for link in self.links
+        ]
+        table = html.grid(heads, rows)
+        return html.card(f"Model {self.name!r}, {self.n_links} links", about, table)
+
     def add_link(self, link: Link | str, /, *args: Any, **options: Any) -> Link:
         """Add a link, or the Link that the name and the other arguments make; its parent must be there."""
         new = Link(link, *args, **options) if isinstance(link, str) else link
@@ -100,7 +111,8 @@ class Model:
         self._closures.append(closure)
 
     def check(self) -> None:
-        """Raise ModelError where a hinge would move nothing that has mass."""
+        """Raise ModelError where a hinge would move nothing that has mass, or joints are called alike."""
+        _ = self.tree.joints
         if self.tree.why_immovable:
             raise ModelError(self.tree.why_immovable)
 
@@ -163,7 +175,7 @@ class Model:
 
     @property
     def dof_names(self) -> list[str]:
-        """Name of the link for its only dof, ``name[i]`` for one of several."""
+        """Name of the joint, or of the link where that has none; ``name[i]`` for one of several dofs."""
         return list(self.tree.dof_names)
 
     @property
@@ -203,12 +215,12 @@ class Model:
         return self.tree.index[name]
 
     def dof_index(self, name: str) -> int:
-        """Return the index of a dof by its name among `dof_names`."""
+        """Return the index of a dof by its name among `dof_names`, or by that of its link."""
         known = self.tree.dof_index
         if name not in known:
             raise ModelError(
-                f"model {self.name!r}: no dof {name!r}; a dof is named as its link, with [i] where the link "
-                f"has several;{nearest(name, known)}"
+                f"model {self.name!r}: no dof {name!r}; a dof is named as its joint or link, with [i] where "
+                f"that has several;{nearest(name, known)}"
             )
         return known[name]
 

@@ -53,18 +53,35 @@ class Tree:
         )
 
     @cached_property
-    def dof_names(self) -> tuple[str, ...]:
-        """Name of the link for its only dof, ``name[i]`` for one of several."""
-        names: list[str] = []
+    def joints(self) -> tuple[str, ...]:
+        """What every link's hinge is called: as its joint, as the link itself where that has no name.
+
+        A link without one that is called as the joint of another gets ``link/hinge``; joints that are called
+        alike are refused.
+        """
+        taken: dict[str, str] = {}
         for link in self.links:
-            n_dof = link.hinge.n_dof
-            names += [link.name] if n_dof == 1 else [f"{link.name}[{i}]" for i in range(n_dof)]
-        return tuple(names)
+            other = taken.setdefault(link.joint, link.name) if link.joint else link.name
+            if other != link.name:
+                raise ModelError(f"link {link.name!r}: its joint {link.joint!r} is also that of {other!r}")
+        own = (f"{link.name}/hinge" if link.name in taken else link.name for link in self.links)
+        return tuple(link.joint or name for link, name in zip(self.links, own, strict=True))
+
+    @cached_property
+    def dof_names(self) -> tuple[str, ...]:
+        """Name of the joint for its only dof, ``name[i]`` for one of several."""
+        return tuple(
+            name
+            for joint, link in zip(self.joints, self.links, strict=True)
+            for name in _dofs_of(joint, link)
+        )
 
     @cached_property
     def dof_index(self) -> Mapping[str, int]:
-        """Index of every dof by name."""
-        return {name: d for d, name in enumerate(self.dof_names)}
+        """Index of every dof by name, with the names of links in the place of their joints' where free."""
+        by_link = (name for link in self.links for name in _dofs_of(link.name, link))
+        index = {name: d for d, name in enumerate(by_link)}
+        return index | {name: d for d, name in enumerate(self.dof_names)}
 
     @cached_property
     def dof_link(self) -> NDArray[np.int64]:
@@ -117,6 +134,11 @@ class Tree:
                     "and inertia, or armature, or lock its hinge"
                 )
         return ""
+
+
+def _dofs_of(name: str, link: Link) -> list[str]:
+    n_dof = link.hinge.n_dof
+    return [name] if n_dof == 1 else [f"{name}[{i}]" for i in range(n_dof)]
 
 
 def depth_first(links: Mapping[str, Link]) -> list[str]:

@@ -51,6 +51,10 @@ class MovingModel(Protocol):
     model: Model
     tree: Tree
 
+    @property
+    def armature(self) -> Array:
+        """Inertia added to the hinges [N]."""
+
     def link_poses(self) -> tuple[Array, Array]:
         """Return axes [n, 3, 3] and origins [n, 3] of the links."""
 
@@ -112,7 +116,7 @@ class _Assembly:
     def __init__(self, state: MovingModel, links: set[int], tau: Array, link_forces: Array) -> None:
         self.tree, self.n_links = state.tree, len(state.tree.links)
         self.dofs = [link_dofs(self.tree, k) for k in range(self.n_links)]
-        self.columns, self.armature, self.tau = state.hinge_columns(), self.tree.gather("armature"), tau
+        self.columns, self.armature, self.tau = state.hinge_columns(), state.armature, tau
         self.owner = [int(p) if p >= 0 else self.n_links + k for k, p in enumerate(self.tree.parents)]
         self.handles = {k: [~k] if k in links else [] for k in range(self.n_links)}
         for c, owner in enumerate(self.owner):

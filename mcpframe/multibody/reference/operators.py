@@ -124,13 +124,13 @@ class DenseOperators:
 
     @cached_property
     def armature(self) -> Array:
-        """Diagonal matrix of the rotor inertias [N, N]."""
-        return np.diag(self.tree.gather("armature"))
+        """Inertia added to the hinges [N]."""
+        return self.tree.gather("armature")
 
     def mass_matrix(self) -> Array:
         """Return H φ M φ* H* + armature [N, N], the Newton-Euler form [J14, Eq. (59)]."""
         H_phi = self.H @ self.phi
-        mass: Array = H_phi @ self.M @ H_phi.T + self.armature
+        mass: Array = H_phi @ self.M @ H_phi.T + np.diag(self.armature)
         return mass
 
     @cached_property
@@ -164,7 +164,7 @@ class DenseOperators:
         D, G = list(P), list(P)
         for k in range(self.n_links - 1, -1, -1):
             H_star, dofs = self.motion.columns[k], link_dofs(self.tree, k)
-            D[k] = H_star.T @ P[k] @ H_star + self.armature[dofs, dofs]
+            D[k] = H_star.T @ P[k] @ H_star + np.diag(self.armature)[dofs, dofs]
             G[k] = self._divided(k, D[k], H_star.T @ P[k]).T
             p, step = self.tree.parents[k], self._phi_steps[k]
             if p >= 0:
@@ -311,7 +311,7 @@ class DenseOperators:
         upward = np.concatenate([np.zeros(3), -self.model.gravity])
         alpha = self.phi.T @ self.H.T @ rates + (self.motion.bias + upward).reshape(-1)
         b = gyroscopic_forces(self._inertias, self.motion.velocity)
-        return self.apply_wrenches(self.M @ alpha + b.reshape(-1)) + self.armature @ rates
+        return self.apply_wrenches(self.M @ alpha + b.reshape(-1)) + self.armature * rates
 
     def bias_force(self) -> Array:
         """Return C [N], Coriolis, centrifugal and gravity forces: inverse dynamics of θ̈ = 0."""
@@ -330,7 +330,7 @@ class DenseOperators:
     def kinetic_energy(self) -> float:
         """Return ½ V* M V + ½ θ̇* armature θ̇ = ½ θ̇* Mass θ̇, in joules."""
         V = self.motion.velocity.reshape(-1)
-        return float(0.5 * V @ self.M @ V + 0.5 * self.theta_dot @ self.armature @ self.theta_dot)
+        return float(0.5 * V @ self.M @ V + 0.5 * self.armature @ self.theta_dot**2)
 
     def potential_energy(self) -> float:
         """Return the energy in gravity, - Σ m g · x_com, in joules; zero at the world's origin."""

@@ -1,0 +1,125 @@
+"""Which rows of closures are independent: the one rule, for compiled steps and for formulations in Python.
+
+Rows repeat others where Λ_b = G_b Mass⁻¹ G_b* is singular. Rows that turn are weighed by the mechanism's
+length, and all rows of a closure by the compliance of its softest one, so that units and masses do not
+matter; a row that vanishes, as those of a pin in the plane, stays small beside the others. The pivots of the
+Cholesky factor are then the squares of what each row adds to those chosen before it. Rows of an
+overconstrained linkage repeat others only where its loops are closed; where they are open by an error, as
+inside a step, they differ by about as much, and that is no reason to count them.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
+from mcpframe.spatial.lanes import get, put
+
+RANK = 1e-12
+"""Pivots of the scaled Λ_b below which a row repeats others: its singular value is the root."""
+OPEN = 30.0
+"""Share of a row that may be new for each metre or radian by which loops are open: curvature of the closures
+over the smallest singular value of those that count, with room to spare."""
+FAINT = 1e-12
+"""Share of the softest closure's compliance below which that of another is rounding."""
+
+
+@callee
+def scale_rows(n, X, L, scale, W, weights, I, firsts):
+    """Scale a symmetric matrix, by rows from L: of every closure the largest diagonal becomes one.
+
+    Args:
+        n, X, L: its size and where it begins.
+        scale: where in X the scales are written to [n].
+        W, weights: weight of every row, by its unit [n].
+        I, firsts: of every row, the first of its closure [n].
+    """
+    softest = 0.0
+    for i in range(n):
+        put(X, scale + i, 0.0)
+        first = scale + get(I, firsts + i)
+        compliance = get(W, weights + i) ** 2 * get(X, L + i * n + i)
+        put(X, first, max(get(X, first), compliance))
+        softest = max(softest, compliance)
+    for i in range(n - 1, -1, -1):  # the first of a closure, which holds its compliance, at last
+        compliance = max(get(X, scale + get(I, firsts + i)), FAINT * softest)
+        put(X, scale + i, get(W, weights + i) / math.sqrt(compliance) if compliance > 0.0 else 0.0)
+    for f in range(n):
+        for g in range(f + 1):
+            value = get(X, scale + f) * get(X, scale + g) * get(X, L + f * n + g)
+            put(X, L + f * n + g, value)
+            put(X, L + g * n + f, value)
+
+
+@callee
+def factor_independent(n, X, L, I, order, certain, error, again):
+    """Write the pivoted Cholesky factor of the scaled Λ_b over it; return how many rows are independent.
+
+    Args:
+        n: rows of the matrix.
+        X, L: where it begins.
+        I, order: where the order of the pivots is written to, and behind it the exchanges that lead there.
+        certain: rows that are independent wherever loops are closed.
+        error: by how much loops are open, metres or radians; more rows than the certain ones count only where
+            that does not explain them.
+        again: rows to choose as in the last call, 0 to choose anew: the choice stays while a step looks at
+            states nearby, so that what it finds there changes smoothly.
+    """
+    for i in range(n):
+        put(I, order + i, i)
+    explained = max(RANK, (OPEN * error) ** 2)
+    for k in range(again if again > 0 else n):
+        best, least = get(I, order + n + k), RANK
+        if again == 0:
+            best, least = largest_pivot(n, X, L, k), RANK if k < certain else explained
+        if get(X, L + best * n + best) <= least:
+            return k
+        put(I, order + n + k, best)
+        if best != k:
+            exchange_rows(n, X, L, I, order, k, best)
+        root = math.sqrt(get(X, L + k * n + k))
+        put(X, L + k * n + k, root)
+        for i in range(k + 1, n):
+            put(X, L + i * n + k, get(X, L + i * n + k) / root)
+        for i in range(k + 1, n):
+            for j in range(k + 1, i + 1):
+                value = get(X, L + i * n + j) - get(X, L + i * n + k) * get(X, L + j * n + k)
+                put(X, L + i * n + j, value)
+                put(X, L + j * n + i, value)
+    return again if again > 0 else n
+
+
+@inline
+def largest_pivot(n, X, L, k):
+    """Return which of the rows from k on adds most to those before; k where none adds anything."""
+    best, largest = k, 0.0
+    for i in range(k, n):
+        if get(X, L + i * n + i) > largest:
+            best, largest = i, get(X, L + i * n + i)
+    return best
+
+
+@inline
+def exchange_rows(n, X, L, I, order, a, b):
+    """Exchange rows and columns a and b of the symmetric matrix that is being factored."""
+    for j in range(n):
+        kept = get(X, L + a * n + j)
+        put(X, L + a * n + j, get(X, L + b * n + j))
+        put(X, L + b * n + j, kept)
+    for i in range(n):
+        kept = get(X, L + i * n + a)
+        put(X, L + i * n + a, get(X, L + i * n + b))
+        put(X, L + i * n + b, kept)
+    was = get(I, order + a)
+    put(I, order + a, get(I, order + b))
+    put(I, order + b, was)
+
+
+@kernel(types.int64, VectorOut, Vector, Indices, IndicesOut, types.int64, types.float64)
+def choose_independent(n, Lambda, weights, firsts, order, certain, error):
+    """Choose among n rows, for Python: Λ_b by rows and room for scales behind it, room for 2 n of order."""
+    scale_rows(n, Lambda, 0, n * n, weights, 0, firsts, 0)
+    return factor_independent(n, Lambda, 0, order, 0, certain, error, 0)
