@@ -14,8 +14,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-zoo suite fuzz fuzz-files
-.PHONY: lowest truth plugin docs clean
+.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-zoo
+.PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin docs clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,8 @@ install:  ## make the environment (EXTRAS=dev,peers adds the libraries that benc
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "mcpframe needs Python 3.11 or newer; set PYTHON=... (found: $$($(PYTHON) -V 2>&1))" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	@echo "installing mcpframe and what it needs: some minutes, mostly downloads"
+	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	@touch $(STAMP)
 
 $(STAMP): pyproject.toml
@@ -52,6 +53,10 @@ bench:  ## time everything beside the peers that are installed (alone: bench-STU
 $(STUDIES:%=bench-%): bench-%: $(STAMP)
 	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
 
+# Integrators on twelve systems, some minutes; OPTIONS="--page docs/concepts/integrators.md" puts the figures there.
+bench-integrators: $(STAMP)
+	$(BIN)/python examples/benchmarks/integrators.py $(OPTIONS)
+
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)
 	$(BIN)/python examples/benchmarks/robot_zoo.py $(OPTIONS)
@@ -74,8 +79,17 @@ lowest:  ## run the tests with the lowest versions that are declared, in an envi
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-lowest)/kernels $(VENV)-lowest/bin/python -m pytest -n $(JOBS) tests/solvers/test_solvers_conformance.py \
 		tests/formulations/test_formulations_conformance.py tests/solvers/test_qp.py tests/io/test_npz.py tests/io/test_corpus.py tests/studies/test_study_file.py
 
-truth: $(STAMP)  ## run systems with known answers; table of known, got and tolerance (OPTIONS=--full: long ones)
+truth: $(STAMP)  ## run systems with known answers, a line for each (OPTIONS=--details, --integrator rk4, ...)
 	$(BIN)/python examples/truth_table.py $(OPTIONS)
+
+truth-long: $(STAMP)  ## run those that take minutes, in full length
+	$(BIN)/python examples/truth_table.py --full $(OPTIONS)
+
+soak: $(STAMP)  ## run scenes and heaps of boxes for long (OPTIONS='--seconds 100 --boxes 2,20')
+	$(BIN)/python examples/benchmarks/soak.py $(OPTIONS)
+
+product: $(STAMP)  ## run scenes with all settings, drawn at random, by every formulation (OPTIONS='--count 100')
+	$(BIN)/python examples/benchmarks/product.py $(OPTIONS)
 
 plugin: $(STAMP)  ## install examples/plugin into a new environment; run its tests and its study
 	rm -rf $(PLUGIN) out/plugin && mkdir -p $(PLUGIN)

@@ -41,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console.rule("Solvers on contact problems of systems in motion")
     solvers = run(options.study, options.out / "solvers")
     console.print(" ".join(verdict(Summary.of(solvers.rows, solvers.header))), highlight=False)
-    page = write_report(solvers.rows, solvers.header, options.out, [as_mapping(table) for table in tables])
+    page = write_report(
+        solvers.rows, solvers.header, solvers.folder, [as_mapping(table) for table in tables]
+    )  # beside the rows, so that links to the problems that were saved hold
     console.print()
     console.print(f"Open [bold]{page}[/bold] in a browser.", soft_wrap=True)
     console.print(f"Then {next_step(options.study)}", soft_wrap=True, highlight=False)

@@ -1,17 +1,14 @@
-"""What the formulations of a contact step share: options, the problem around their rows, the way back.
+"""What the formulations of a contact step share: options, building in two stages, the way back.
 
-A formulation writes w = A x + b for its own unknowns and rows, x = [its head; p_l; β]; here the slacks σ,
-the bounds, the names of the blocks and the places of the contacts are added,
-
-    M = [[A, N], [P, R]],   q = [b; r],   z = [head; p_l; β; σ].
+A formulation writes its rows in contact components, w = A x + b, x = [its head; p_l; p_u], and how its
+unknowns become a velocity; the laws encode the rows into a mixed LCP (`mcpframe.contact.step_rows`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +17,7 @@ from pydantic import Field
 from mcpframe.arrays import Array
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
+from mcpframe.contact.step_rows import StepRows
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
@@ -61,8 +59,8 @@ class Recovery(ABC):
     def motion(self, blocks: Blocks) -> Motion:
         """Return the velocity that belongs to the blocks of a solution."""
 
-    def own_blocks(self, outcome: Outcome) -> Blocks:
-        """Return the blocks of z that an outcome does not hold; none in minimal coordinates."""
+    def own_blocks(self, shared: Blocks) -> Blocks:
+        """Return the blocks of z that an outcome does not hold, given those it does (θ̇+, p_b, p_l, β, σ)."""
         return {}
 
 
@@ -78,7 +76,17 @@ class StepFormulation(AbstractFormulation):
 
     def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
         """Return the step's problem (M, q, l, u) and what `recover` will need."""
-        return self._build(StepTerms(step, self.friction_directions))
+        rows, recovery = self._independent(step)
+        return rows.mixed_lcp(), recovery
+
+    def rows(self, step: ContactStep) -> StepRows:
+        """Return the step's rows in contact components, before its laws make a problem of them."""
+        return self._independent(step)[0]
+
+    def _independent(self, step: ContactStep) -> tuple[StepRows, Recovery]:
+        terms = StepTerms(step, self.friction_directions)
+        rows, recovery = self._write(terms)
+        return without_repeated(terms, rows), recovery
 
     def recover(self, recovery: Recovery, solution: Solution) -> Outcome:
         """Return velocities and impulses that belong to the solution of the step's problem."""
@@ -98,44 +106,30 @@ class StepFormulation(AbstractFormulation):
     def express(self, recovery: Recovery, outcome: Outcome) -> Array:
         """Return z of this formulation for an outcome of the same step, whichever formulation found it."""
         shared = {name: getattr(outcome, name) for name in ("theta_dot", "p_b", "p_l", "beta", "sigma")}
-        blocks = {**shared, **recovery.own_blocks(outcome)}
+        shared["p_b"] = recovery.terms.independent.on_kept(outcome.p_b)
+        blocks = {**shared, **recovery.own_blocks(shared)}
         return np.concatenate([np.zeros(0), *(blocks[name] for name in recovery.layout)])
 
     @abstractmethod
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
-        """Return the problem of these rows and the way back."""
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
+        """Return the rows of a step in contact components and the way back."""
 
 
-def mixed_lcp(
-    terms: StepTerms, head: Mapping[str, int], A: Any, b: Array, *, head_lower: float = -np.inf
-) -> MixedLCP:
-    """Return the problem of rows w = A x + b, x = [head; p_l; β], with the slacks of the contact laws.
+def without_repeated(terms: StepTerms, rows: StepRows) -> StepRows:
+    """Return the rows in which closures that repeat others have no impulse, and nothing asks for them.
 
-    Args:
-        terms: the rows of the step.
-        head: names and sizes of the unknowns before p_l.
-        A: matrix of the rows, dense or sparse; sparse stays sparse.
-        b: their constants.
-        head_lower: lower bound of the head; without bounds its rows are equations.
+    Their rows become p_i = 0, so that layout and size stay and no solver meets a singular matrix.
     """
-    laws, n_head = terms.laws, sum(head.values())
-    layout = Layout({**head, "p_l": terms.n_l, "beta": laws.n_beta, "sigma": laws.n_sigma})
-    free = np.zeros((n_head + terms.n_l, laws.n_sigma))
-    N, P = np.vstack([free, laws.N]), np.hstack([free.T, laws.P])
-    M = (
-        sp.block_array([[A, N], [P, laws.R]], format="csr")
-        if sp.issparse(A)
-        else np.block([[A, N], [P, laws.R]])
-    )
-    zero = np.zeros(terms.n_l)
-    return MixedLCP(
-        M,
-        np.concatenate([b, laws.r]),
-        np.concatenate([np.full(n_head, head_lower), zero, laws.beta_lower, laws.sigma_lower]),
-        np.concatenate([np.full(n_head, np.inf), zero + np.inf, laws.beta_upper, laws.sigma_upper]),
-        layout=layout,
-        contacts=laws.contact_blocks(layout),
-    )
+    if not (terms.n_b and "p_b" in rows.layout and terms.independent.repeated.size):
+        return rows
+    A, stays = rows.A, np.ones(rows.b.size)
+    stays[rows.layout["p_b"].start + terms.independent.repeated] = 0.0
+    if sp.issparse(A):
+        A = sp.csr_array(sp.diags_array(stays) @ A @ sp.diags_array(stays) + sp.diags_array(1.0 - stays))
+        A.eliminate_zeros()
+    else:
+        A = stays[:, None] * A * stays + np.diag(1.0 - stays)
+    return replace(rows, A=A, b=stays * rows.b)
 
 
 def closure_drift(terms: StepTerms, theta_dot: Array) -> float:

@@ -29,7 +29,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from mcpframe.arrays import Array
-from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.formulations.base import Blocks, Recovery
 from mcpframe.multibody.reference.dense_kinematics import gyroscopic_forces, link_inertias
@@ -104,7 +103,7 @@ class LinkRecovery(Recovery):
 
     Attributes:
         links: the free links.
-        G: rows [G_b; G_l; D* G_u] on link velocities, sparse.
+        G: rows [G_b; G_l; G_u] on link velocities, sparse.
     """
 
     links: FreeLinks
@@ -114,11 +113,10 @@ class LinkRecovery(Recovery):
         """Return how far link velocities break the hinges, at most."""
         return float(np.abs(self.links.G_h @ V_plus).max(initial=0.0))
 
-    def own_blocks(self, outcome: Outcome) -> Blocks:
+    def own_blocks(self, shared: Blocks) -> Blocks:
         """Return link velocities and hinge impulses, also as pairs of positive parts."""
-        V_plus = self.links.velocity(outcome.theta_dot)
-        impulses = np.concatenate([outcome.p_b, outcome.p_l, outcome.beta])
-        p_h = self.links.hinge_impulses(V_plus, self.G.T @ impulses)
+        V_plus = self.links.velocity(shared["theta_dot"])
+        p_h = self.links.hinge_impulses(V_plus, self.G.T @ self.terms.impulses(shared))
         return {"V": V_plus, "p_h": p_h, "p_h_plus": np.maximum(p_h, 0.0), "p_h_minus": np.maximum(-p_h, 0.0)}
 
 
@@ -135,7 +133,7 @@ def free_links(step: ContactStep) -> FreeLinks:
     force = (wrenches + applied).ravel() + G_r.T @ step.total_force
     return FreeLinks(
         inertias=inertias,
-        mass_matrix=_mass_matrix(inertias, G_r, state.model.armature),
+        mass_matrix=_mass_matrix(inertias, G_r, state.armature),
         V=V.ravel(),
         impulse=step.dt * force,
         G_h=G_h,

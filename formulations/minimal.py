@@ -6,9 +6,9 @@ from typing import final
 
 import numpy as np
 
-from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
+from mcpframe.contact.step_rows import StepRows
+from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem.problems import MixedLCP
 
 
 @final
@@ -24,19 +24,19 @@ class MinimalRecovery(Recovery):
 class Minimal(StepFormulation):
     """Minimal coordinates: hinge rates and all impulses are unknowns.
 
-    z = [θ̇+; p_b; p_l; β; σ], N + n_b + n_l + n_u (n_f + 2) rows [J14, Eq. (36)]. With G = [G_b; G_l; D* G_u]
+    z = [θ̇+; p_b; p_l; β; σ], N + n_b + n_l + n_u (n_f + 2) rows [J14, Eq. (36)]. With G = [G_b; G_l; G_u]
 
-        M = [[Mass, -G*], [G, 0]],     q = [-Mass θ̇- - dt (T - C); c]
+        A = [[Mass, -G*], [G, 0]],     b = [-Mass θ̇- - dt (T - C); c].
 
-    and the slacks of the contact laws around it. Assembly costs O(N²), for the mass matrix.
+    Assembly costs O(N²), for the mass matrix.
     """
 
     name = "mc"
 
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
         state = terms.step.state
         mass_matrix, G = state.mass_matrix(), terms.jacobian()
         A = np.block([[mass_matrix, -G.T], [G, np.zeros((len(G), len(G)))]])
         b = np.concatenate([-mass_matrix @ state.theta_dot - terms.force_impulse(), terms.c])
-        problem = mixed_lcp(terms, {"theta_dot": len(mass_matrix), "p_b": terms.n_b}, A, b)
-        return problem, MinimalRecovery(terms, problem.layout)
+        rows = terms.rows({"theta_dot": len(mass_matrix), "p_b": terms.n_b}, A, b)
+        return rows, MinimalRecovery(terms, rows.layout)

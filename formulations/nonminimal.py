@@ -8,10 +8,10 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 
-from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
+from mcpframe.contact.step_rows import StepRows
+from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation
 from mcpframe.formulations.free_links import LinkRecovery, free_links
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem.problems import MixedLCP
 
 
 @final
@@ -29,21 +29,20 @@ class NonMinimal(StepFormulation):
     """Non-minimal coordinates: velocities of all links, hinges as bilateral rows; M is sparse.
 
     z = [V+; p_h; p_b; p_l; β; σ], 6 n + (6 n - N) + n_b + n_l + n_u (n_f + 2) rows [J14, Eq. (27)]. With
-    G = [G_h; G_b; G_l; D* G_u]
+    G = [G_h; G_b; G_l; G_u]
 
-        M = [[Mass, -G*], [G, 0]],     q = [-Mass V- - impulse; 0; c]
+        A = [[Mass, -G*], [G, 0]],     b = [-Mass V- - impulse; 0; c];
 
-    and the slacks of the contact laws around it; `impulse` and what V+ means are told in `free_links`.
-    Assembly costs O(n).
+    `impulse` and what V+ means are told in `free_links`. Assembly costs O(n).
     """
 
     name = "nmc"
 
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
         links, G_rest = free_links(terms.step), terms.link_jacobian()
         n_h, n_V = links.G_h.shape
         G = sp.vstack([links.G_h, G_rest], format="csr")
         A = sp.block_array([[links.mass_matrix, -G.T], [G, None]], format="csr")
         b = np.concatenate([-links.mass_matrix @ links.V - links.impulse, np.zeros(n_h), terms.c])
-        problem = mixed_lcp(terms, {"V": n_V, "p_h": n_h, "p_b": terms.n_b}, A, b)
-        return problem, NonMinimalRecovery(terms, problem.layout, links, G_rest)
+        rows = terms.rows({"V": n_V, "p_h": n_h, "p_b": terms.n_b}, A, b)
+        return rows, NonMinimalRecovery(terms, rows.layout, links, G_rest)

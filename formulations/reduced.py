@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-import numpy as np
-
 from mcpframe.arrays import Array
-from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
+from mcpframe.contact.step_rows import StepRows
+from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation
 from mcpframe.formulations.elimination import Elimination
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem.problems import MixedLCP
 
 
 @final
@@ -21,7 +19,7 @@ class ReducedRecovery(Recovery):
 
     Attributes:
         elimination: that map.
-        G: rows [G_l; D* G_u] that carry the impulses [n_l + n_beta, N].
+        G: rows [G_b; G_l; G_u] on hinge rates [n_b + n_l + n_v, N].
     """
 
     elimination: Elimination
@@ -29,8 +27,7 @@ class ReducedRecovery(Recovery):
 
     def motion(self, blocks: Blocks) -> Motion:
         """Return the velocity that belongs to the blocks of a solution [J14, Eq. (38)]."""
-        impulses = np.concatenate([blocks["p_l"], blocks["beta"]])
-        theta_dot, p_b = self.elimination.velocity(self.G.T @ impulses)
+        theta_dot, p_b = self.elimination.velocity(self.G.T @ self.terms.impulses(blocks))
         return Motion(theta_dot, self.terms.basis @ p_b)
 
 
@@ -38,21 +35,19 @@ class ReducedRecovery(Recovery):
 class Reduced(StepFormulation):
     """Reduced minimal coordinates: velocities and loop impulses are eliminated.
 
-    z = [p_l; β; σ], n_l + n_u (n_f + 2) rows [J14, Eq. (41)]. With G = [G_l; D* G_u] and Y, X of Eq. (39)
+    z = [p_l; β; σ], n_l + n_u (n_f + 2) rows [J14, Eq. (41)]. With G = [G_l; G_u] and Y, X of Eq. (39)
 
-        M = G Y G*,     q = G X + c
+        A = G Y G*,     b = G X + c.
 
-    and the slacks of the contact laws around it. Closures that repeat each other are replaced by as many
-    independent ones; the impulses that come back are then those of least norm.
+    Closures that repeat each other are replaced by as many independent ones; the impulses that come back are
+    then those of least norm.
     """
 
     name = "rmc"
 
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
-        G = terms.jacobian()
-        G_b, G = terms.basis.T @ G[: terms.n_b], G[terms.n_b :]
-        solve_mass = terms.step.state.solve_mass
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
+        G_all, solve_mass = terms.jacobian(), terms.step.state.solve_mass
+        G_b, G = terms.basis.T @ G_all[: terms.n_b], G_all[terms.n_b :]
         elimination = Elimination(solve_mass, terms.free_velocity(), G_b, -terms.basis.T @ terms.c_b)
-        A, b = elimination.compliance(G), G @ elimination.X + terms.c[terms.n_b :]
-        problem = mixed_lcp(terms, {}, A, b)
-        return problem, ReducedRecovery(terms, problem.layout, elimination, G)
+        rows = terms.rows({}, elimination.compliance(G), G @ elimination.X + terms.c[terms.n_b :])
+        return rows, ReducedRecovery(terms, rows.layout, elimination, G_all)

@@ -3,14 +3,15 @@
 With v+ the velocity after the step and p the impulses,
     closures:  G_b v+ + c_b = 0,               p_b free,
     limits:    G_l v+ + c_l >= 0               ⟂  p_l >= 0,
-    contacts:  D* G_u v+ + c_u + N σ           ⟂  β,
-               P β + R σ + r                   ⟂  σ.
-A formulation chooses the coordinates of v and which unknowns it keeps; all of this stays as it is.
+    contacts:  D* (G_u v+ + c_u) + N σ         ⟂  β,
+               P β + R σ + r + c_σ             ⟂  σ.
+A formulation chooses the coordinates of v and which unknowns it keeps; all of this stays as it is. It writes
+the rows of contacts in components, G_u v+ + c_u; D comes with the laws (`mcpframe.contact.step_rows`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -20,12 +21,9 @@ import scipy.sparse as sp
 from mcpframe.arrays import Array
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
-from mcpframe.multibody.rows import Indices, Rows, moved_wrench
-from mcpframe.multibody.state import State
-
-RANK_TOLERANCE = 1e-8
-"""Share of the largest singular value of G_b below which a direction of it counts as redundant: loops are
-closed by projection to about this accuracy, so that rows which repeat others do so to no more digits."""
+from mcpframe.contact.step_rows import StepRows, Unknowns
+from mcpframe.multibody.independence import IndependentRows
+from mcpframe.multibody.rows import Rows
 
 
 class StepTerms:
@@ -63,14 +61,25 @@ class StepTerms:
         return LawBlocks.of(self.step.law_rows, self.step.C)
 
     @cached_property
+    def independent(self) -> IndependentRows:
+        """Which rows of G_b are independent; the others repeat them, take no impulse and ask for nothing.
+
+        A mechanism in the plane that is closed by rows in space has more rows than it needs, and so has an
+        overconstrained linkage.
+        """
+        return IndependentRows.of(self.step.state, self.closures, self.step.independent)
+
+    @property
     def basis(self) -> Array:
-        """Orthonormal basis of the range of G_b [n_b, rank]; basis* G_b has independent rows."""
-        return closure_basis(self.step)
+        """Unit vectors of the independent rows [n_b, rank]; basis* G_b are these rows."""
+        basis: Array = np.eye(self.n_b)[:, self.independent.kept]
+        return basis
 
     @cached_property
     def c_b(self) -> Array:
-        """Constants of the closures [n_b]: minus what G_b v+ is to be, as far as a velocity can be that."""
-        constants: Array = -self.basis @ (self.basis.T @ self.step.closure_rate)
+        """Constants of the closures [n_b]: minus what G_b v+ is to be; zero where a row repeats others."""
+        constants = -self.step.closure_rate
+        constants[self.independent.repeated] = 0.0
         return constants
 
     @property
@@ -78,11 +87,15 @@ class StepTerms:
         """Constants of the limits [n_l]."""
         return self.step.limit_shift
 
-    @cached_property
+    @property
     def c_u(self) -> Array:
-        """Constants of the contacts [n_beta]."""
-        constants: Array = self.laws.D.T @ self.step.contact_row_shift
-        return constants
+        """Constants of the contacts, in components [n_v]."""
+        return self.step.contact_row_shift
+
+    @property
+    def c_sigma(self) -> Array:
+        """Constants of the slacks beside those of the laws [n_sigma]."""
+        return self.step.slack_shift
 
     @property
     def n_b(self) -> int:
@@ -99,29 +112,40 @@ class StepTerms:
         """Constants of all rows, [c_b; c_l; c_u]."""
         return np.concatenate([self.c_b, self.c_l, self.c_u])
 
-    def rows(self, matrix: Callable[[Rows], Any]) -> Any:
-        """Return [G_b; G_l; D* G_u] where `matrix` writes rows in the coordinates of v."""
-        G_b, G_l, G_u = matrix(self.closures), matrix(self.limits), matrix(self.contacts)
-        if sp.issparse(G_u):
-            return sp.vstack([G_b, G_l, sp.csr_array(self.laws.D.T) @ G_u], format="csr")
-        return np.vstack([G_b, G_l, self.laws.D.T @ G_u])
+    def rows(self, head: Mapping[str, int], A: Any, b: Array, *, head_lower: float = -np.inf) -> StepRows:
+        """Return rows w = A x + b, x = [head; p_l; p_u], for the laws of the step to encode.
+
+        Args:
+            head: names and sizes of the unknowns before p_l.
+            A: matrix of the rows, dense or sparse.
+            b: their constants.
+            head_lower: lower bound of the head; without bounds its rows are equations.
+        """
+        return StepRows(A, b, Unknowns(head, self.n_l, self.laws, head_lower), self.c_sigma)
 
     def jacobian(self) -> Array:
-        """Return [G_b; G_l; D* G_u] on hinge rates [n_b + n_l + n_beta, N]."""
-        jacobian: Array = self.rows(lambda rows: rows.jacobian(self.step.state))
-        return jacobian
+        """Return G = [G_b; G_l; G_u] on hinge rates [n_b + n_l + n_v, N]."""
+        return np.vstack(self._each(lambda rows: rows.jacobian(self.step.state)))
 
     def link_jacobian(self) -> sp.csr_array:
-        """Return [G_b; G_l; D* G_u] on link velocities [n_b + n_l + n_beta, 6 n], sparse."""
-        return self.rows(lambda rows: rows.link_matrix(self.step.state))
+        """Return G = [G_b; G_l; G_u] on link velocities [n_b + n_l + n_v, 6 n], sparse."""
+        return sp.vstack(self._each(lambda rows: rows.link_matrix(self.step.state)), format="csr")
+
+    def _each(self, matrix: Callable[[Rows], Any]) -> list[Any]:
+        """Return the closures, limits and contacts as matrices."""
+        return [matrix(rows) for rows in (self.closures, self.limits, self.contacts)]
+
+    def impulses(self, blocks: Mapping[str, Array]) -> Array:
+        """Return p = [p_b; p_l; p_u] of blocks of z, p_u = D β; p_b is zero where it was eliminated."""
+        p_b = blocks.get("p_b", np.zeros(self.n_b))
+        return np.concatenate([p_b, blocks["p_l"], self.laws.D @ blocks["beta"]])
 
     def least_closure_impulses(self, p_b: Array) -> Array:
         """Return the closures' impulses of least norm that do the same [n_b].
 
         Closures that repeat each other share their load in many ways; this one does not depend on who shared.
         """
-        impulses: Array = self.basis @ (self.basis.T @ p_b) if p_b.size else p_b
-        return impulses
+        return self.independent.least(p_b)
 
     def force_impulse(self) -> Array:
         """Return dt (T - C): what all known forces add to the momentum of the hinge rates [N]."""
@@ -137,46 +161,7 @@ class StepTerms:
         """Return the hinge rates after the step, θ̇+ = θ̇- + dt θ̈_f + Mass^-1 G* p, in O(N) [N].
 
         Args:
-            impulses: p = [p_b; p_l; β].
+            impulses: p = [p_b; p_l; p_u].
         """
-        state, n_e = self.step.state, self.n_b + self.n_l
-        on_links = np.zeros((state.model.n_links, 6))
-        if n_e:
-            rows = Rows.concatenate([self.closures, self.limits])
-            on_rows = impulses[rows.row, None] * rows.wrench
-            add_wrenches(on_links, state, rows.link, rows.point, on_rows)
-        contacts, on_contacts = self.step.contacts, self.contact_impulses(impulses[n_e:])
-        for link, sign in ((contacts.link_a, 1.0), (contacts.link_b, -1.0)):
-            moves = link >= 0
-            if moves.any():
-                pushes = sign * on_contacts[moves]
-                add_wrenches(on_links, state, link[moves], contacts.points[moves, :3], pushes)
-        return self.free_velocity() + state.respond(link_wrenches=on_links)
-
-    def contact_impulses(self, beta: Array) -> Array:
-        """Return the impulsive wrench [moment; force] on body A of every contact, world axes [n_u, 6]."""
-        own, at = np.zeros((len(self.step.contacts), 2, 3)), 0
-        for i, law in enumerate(self.step.law_rows):
-            own[i].flat = law.Wd @ beta[at : at + law.m]
-            at += law.m
-        return (own @ self.step.contacts.axes).reshape(-1, 6)
-
-
-def add_wrenches(on_links: Array, state: State, link: Indices, point: Array, wrench: Array) -> None:
-    """Add wrenches at points to those at the origins of their links [n_links, 6]."""
-    arm = point - state.link_poses()[1][link]
-    np.add.at(on_links, link, moved_wrench(wrench, arm))
-
-
-def closure_basis(step: ContactStep) -> Array:
-    """Return an orthonormal basis of the range of G_b [n_b, rank], by singular values.
-
-    A mechanism in the plane that is closed by rows in space has more rows than it needs. They contradict
-    each other by rounding, or by a loop that is not quite closed; the part of their right side outside this
-    range can be met by no velocity and is left out, alike in every formulation.
-    """
-    if step.bilateral.n == 0:
-        return np.zeros((0, 0))
-    U, singular, _ = np.linalg.svd(step.bilateral.jacobian(step.state), full_matrices=False)
-    basis: Array = U[:, singular > RANK_TOLERANCE * singular.max(initial=0.0)]
-    return basis
+        on_links = (self.link_jacobian().T @ impulses).reshape(-1, 6)
+        return self.free_velocity() + self.step.state.respond(link_wrenches=on_links)

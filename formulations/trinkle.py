@@ -8,11 +8,11 @@ from typing import final
 import numpy as np
 import scipy.sparse as sp
 
-from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation, mixed_lcp
+from mcpframe.contact.step_rows import StepRows
+from mcpframe.formulations.base import Blocks, Motion, Recovery, StepFormulation
 from mcpframe.formulations.elimination import Elimination
 from mcpframe.formulations.free_links import LinkRecovery, free_links
 from mcpframe.formulations.terms import StepTerms
-from mcpframe.problem.problems import MixedLCP
 
 
 @final
@@ -29,11 +29,11 @@ class TrinkleRecovery(LinkRecovery):
     def motion(self, blocks: Blocks) -> Motion:
         """Return the velocity that belongs to the blocks of a solution."""
         terms, p_h = self.terms, blocks["p_h_plus"] - blocks["p_h_minus"]
-        others = np.concatenate([np.zeros(terms.n_b), blocks["p_l"], blocks["beta"]])
-        V_plus, independent = self.elimination.velocity(self.links.G_h.T @ p_h + self.G.T @ others)
+        others = self.links.G_h.T @ p_h + self.G.T @ terms.impulses(blocks)
+        V_plus, independent = self.elimination.velocity(others)
         p_b = terms.basis @ independent
-        impulses = np.concatenate([p_b, blocks["p_l"], blocks["beta"]])
-        return Motion(terms.velocity(impulses), p_b, self.drift(V_plus))
+        theta_dot = terms.velocity(terms.impulses({**blocks, "p_b": p_b}))
+        return Motion(theta_dot, p_b, self.drift(V_plus))
 
 
 @final
@@ -41,17 +41,17 @@ class Trinkle(StepFormulation):
     """Free links without equations: each hinge row is a pair of opposite inequalities.
 
     z = [p_h+; p_h-; p_l; β; σ], 2 (6 n - N) + n_l + n_u (n_f + 2) rows. Velocities and loop impulses are
-    eliminated as in `rmc`, but in link velocities: with G = [G_h; -G_h; G_l; D* G_u] and Y, X of
+    eliminated as in `rmc`, but in link velocities: with G = [G_h; -G_h; G_l; G_u] and Y, X of
     [J14, Eq. (39)] for the free links
 
-        M = G Y G*,     q = G X + [0; 0; c]
+        A = G Y G*,     b = G X + [0; 0; c].
 
-    and the slacks of the contact laws around it. Only the difference of p_h+ and p_h- is determined.
+    Only the difference of p_h+ and p_h- is determined.
     """
 
     name = "trinkle"
 
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
         links, G_rest = free_links(terms.step), terms.link_jacobian()
         n_h = links.G_h.shape[0]
         G_b = sp.csr_array(terms.basis.T) @ G_rest[: terms.n_b]
@@ -61,5 +61,5 @@ class Trinkle(StepFormulation):
         G = sp.vstack([links.G_h, -links.G_h, G_rest[terms.n_b :]], format="csr")
         A = elimination.compliance(G)
         b = G @ elimination.X + np.concatenate([np.zeros(2 * n_h), terms.c[terms.n_b :]])
-        problem = mixed_lcp(terms, {"p_h_plus": n_h, "p_h_minus": n_h}, A, b, head_lower=0.0)
-        return problem, TrinkleRecovery(terms, problem.layout, links, G_rest, elimination)
+        rows = terms.rows({"p_h_plus": n_h, "p_h_minus": n_h}, A, b, head_lower=0.0)
+        return rows, TrinkleRecovery(terms, rows.layout, links, G_rest, elimination)

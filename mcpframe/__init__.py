@@ -26,6 +26,8 @@ from mcpframe.io.fclib import load_fclib
 from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
 from mcpframe.io.urdf import load_urdf
+from mcpframe.modelling.model import MCPModel
+from mcpframe.modelling.nl import from_pyomo, load_nl
 from mcpframe.multibody import Hinge, Link, Model, Node, closures
 from mcpframe.multibody.model import shapes
 from mcpframe.problem.friction import FrictionProblem
@@ -53,6 +55,7 @@ from mcpframe.solving.registry import (
 from mcpframe.solving.solution import Claim, Solution, Status
 from mcpframe.solving.solve import solve
 from mcpframe.spatial.transforms import Pose
+from mcpframe.systems import register_system
 
 if TYPE_CHECKING:
     from mcpframe.contact.certificate import StepCertificate, certify_step
@@ -88,6 +91,10 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATER[name]), name)
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 __all__ = [
     "MCP",
     "AbstractContactLaw",
@@ -107,6 +114,7 @@ __all__ = [
     "LawRows",
     "Layout",
     "Link",
+    "MCPModel",
     "Material",
     "McpframeError",
     "MixedLCP",
@@ -135,10 +143,12 @@ __all__ = [
     "contact_law",
     "formulation",
     "friction_rows",
+    "from_pyomo",
     "load_config",
     "load_contacts",
     "load_fclib",
     "load_mjcf",
+    "load_nl",
     "load_problem",
     "load_record",
     "load_scene",
@@ -148,6 +158,7 @@ __all__ = [
     "register_contact_law",
     "register_formulation",
     "register_solver",
+    "register_system",
     "run_study",
     "save_problem",
     "save_solution",

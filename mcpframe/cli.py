@@ -21,6 +21,7 @@ from mcpframe.commands.simulating import SIMULATE_EPILOG, simulate
 from mcpframe.commands.sizes import sizes
 from mcpframe.commands.solving import SOLVE_EPILOG, solve
 from mcpframe.commands.studying import study_app
+from mcpframe.commands.terminal import Command, Group
 from mcpframe.commands.viewing import VIEW_EPILOG, view
 from mcpframe.exceptions import McpframeError
 
@@ -28,17 +29,18 @@ app = typer.Typer(
     help="Contact dynamics as mixed complementarity problems: write them, solve them, and know that they are "
     "solved.",
     epilog="Start with **mcpframe list**, then **mcpframe formulate SYSTEM --out FILE** and "
-    "**mcpframe solve FILE**.",
-    add_completion=False,
+    "**mcpframe solve FILE**. **mcpframe --install-completion** teaches your shell to complete commands and "
+    "names.",
+    cls=Group,
     rich_markup_mode="markdown",
 )
-app.command("list", epilog=LIST_EPILOG)(list_plugins)
-app.command("formulate", epilog=FORMULATE_EPILOG)(formulate)
-app.command("solve", epilog=SOLVE_EPILOG)(solve)
-app.command("simulate", epilog=SIMULATE_EPILOG)(simulate)
-app.command("view", epilog=VIEW_EPILOG)(view)
-app.command("compare", epilog=COMPARE_EPILOG)(compare)
-app.command("sizes")(sizes)
+app.command("list", cls=Command, epilog=LIST_EPILOG)(list_plugins)
+app.command("formulate", cls=Command, epilog=FORMULATE_EPILOG)(formulate)
+app.command("solve", cls=Command, epilog=SOLVE_EPILOG)(solve)
+app.command("simulate", cls=Command, epilog=SIMULATE_EPILOG)(simulate)
+app.command("view", cls=Command, epilog=VIEW_EPILOG)(view)
+app.command("compare", cls=Command, epilog=COMPARE_EPILOG)(compare)
+app.command("sizes", cls=Command)(sizes)
 app.add_typer(study_app, name="study")
 app.add_typer(corpus_app, name="corpus")
 

@@ -6,6 +6,8 @@ os.environ.setdefault("MCPFRAME_QUIET", "1")
 for _library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 
@@ -18,9 +20,9 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20240607)
 
 
-@pytest.fixture
-def registries():
-    """Let a test register plugins and forget them afterwards."""
+@contextmanager
+def forgetting_plugins():
+    """Forget plugins that are registered meanwhile."""
     families = (SOLVERS, FORMULATIONS, CONTACT_LAWS)
     kept = [(registry, dict(registry._registered)) for registry in families]
     yield
@@ -28,3 +30,17 @@ def registries():
         registry._registered.clear()
         registry._registered.update(registered)
         registry._instances.clear()
+
+
+@pytest.fixture
+def registries():
+    """Let a test register plugins and forget them afterwards."""
+    with forgetting_plugins():
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _registries_of_the_module():
+    """Forget what fixtures of a whole module register."""
+    with forgetting_plugins():
+        yield

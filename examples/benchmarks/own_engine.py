@@ -38,7 +38,7 @@ def scene_of(mechanism: Mechanism, dt: float, n_steps: int, **stepping: Any) -> 
         start = {"theta": {"link_1": p.angle}, "theta_dot": {"link_1": p.rate}}
     elif isinstance(mechanism, Ball):
         model = systems.sphere(mechanism.radius, mechanism.mass)
-        start = {"theta": {"sphere": mf.Pose((0.0, 0.0, mechanism.height))}}
+        start = {"theta": {"sphere": [0.0, 0.0, mechanism.height, 0.0, 0.0, 0.0, 1.0]}}
     else:
         model = systems.box(mechanism.size, mechanism.mass)
         start = {"theta_dot": [*mechanism.velocity, 0.0, 0.0, 0.0]}

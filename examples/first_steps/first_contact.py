@@ -17,7 +17,7 @@ for name in mf.available_formulations():
     assert np.isclose(outcome.theta_dot[0], speed - mu * g * dt)
 
 formulation, steps, way = mf.formulation("os"), 0, 0.0
-while outcome.modes[0] != "rolling":
+while outcome.modes[0] != "sticking":
     contacts = mf.systems.contacts_of(state, 4, mu=mu)  # where the corners are now
     problem, recovery = formulation.build(mf.ContactStep(state, contacts, dt))
     outcome = formulation.recover(recovery, mf.solve(problem, throw=True))

@@ -1,12 +1,15 @@
 """Compiled assembly of `os`: from a state and its contacts to M and q in one call, O(N) + O(n_c²).
 
-A *form* is a row of Q: a closure, a joint limit, or one component of a contact's relative velocity. Its
-halves are the wrenches on single bodies (rows, in the words of `multibody.memory.row_records`), one after
-another. A *group* joins the forms of one contact to its unknowns beta by the law's directions C; a closure
-or limit is a group of one form with C = 1. With Lambda between the halves,
+First the rows in contact components, w = A p + b. A *form* is one of them, a row of Q: a closure, a joint
+limit, or one component of a contact's relative velocity. Its halves are the wrenches on single bodies (rows,
+in the words of `multibody.memory.row_records`), one after another. With Lambda between the halves,
 
-    forms:   L[f, g] = sum over halves h of f, k of g of Lambda[h, k],
-    groups:  M[beta_i, beta_j] = C_i* L_ij C_j.
+    A[f, g] = sum over halves h of f, k of g of Lambda[h, k],     b = velocity after a free step + asked.
+
+Then the laws: a *group* joins the forms of one contact to its unknowns beta by the law's directions C; a
+closure or limit is a group of one form with C = 1:
+
+    M[beta_i, beta_j] = C_i* A_ij C_j,     q[beta_i] = C_i* b_i.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -14,11 +17,12 @@ from __future__ import annotations
 
 from numba import types
 
-from mcpframe.contact.contact import NORMAL, RECORD
+from mcpframe.contact.contact import R_NORMAL, RECORD
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
+from mcpframe.jit.memory import Memory
 from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
-from mcpframe.multibody.kernels.entries import PLACED
+from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.kinematics import kinematics
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory.records import (
@@ -35,24 +39,29 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.multibody.memory.row_records import ROW_BODY, ROW_HEAD, WRENCHES
+from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
+from mcpframe.multibody.memory.row_records import ROW_BODY, WRENCHES
 from mcpframe.spatial.algebra import cross, inner, load_pair, plus_scaled, scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 
-# Head of a step's integers, after that of its rows: counts, then where things begin.
-N_FORMS, N_GROUPS, N_Z = range(ROW_HEAD, ROW_HEAD + 3)
-FORM_AT, FORM_CONTACT, FORM_COMPONENT, FORM_SHIFT, GROUPS = range(ROW_HEAD + 3, ROW_HEAD + 8)
-"""FORM_SHIFT: the contact whose shift is added to the velocity of a form, -1 for none."""
-# Where things begin in its doubles.
-SIGNS, FORM_LAMBDA, FORM_VELOCITY, DIRECTIONS, SCRATCH, M_AT = range(ROW_HEAD + 8, ROW_HEAD + 14)
-# M by rows from M_AT, q behind it. Behind FORM_VELOCITY: the impulses of the forms.
-FORM_HEAD = ROW_HEAD + 16
-
+# The memory of a step: halves are its rows.
+MEMORY = Memory(ROWS_MEMORY)
+N_FORMS, N_GROUPS, N_Z = MEMORY.counts(3)
+FORM_AT, FORM_CONTACT = MEMORY.integers("form + 1"), MEMORY.integers("form")
+FORM_COMPONENT, FORM_SHIFT = MEMORY.integers("form"), MEMORY.integers("form")
+"""FORM_SHIFT: which of the shifts is added to the velocity of a form, -1 for none."""
 # Row of GROUPS: its forms, its unknowns, where its C begins in DIRECTIONS.
-G_FORM, G_FORMS, G_UNKNOWN, G_UNKNOWNS, G_DIRECTIONS = range(5)
-GROUP_ROW = 5
+G_FORM, G_FORMS, G_UNKNOWN, G_UNKNOWNS, G_DIRECTIONS, GROUP_ROW = range(6)
+GROUPS = MEMORY.integers("group", GROUP_ROW)
+SIGNS, FORM_A, FORM_B = MEMORY.doubles("row"), MEMORY.doubles("form", "form"), MEMORY.doubles("form")
+FORM_ASKED, FORM_VELOCITY = MEMORY.doubles("form"), MEMORY.doubles(3, "form")
+"""FORM_ASKED: what the step adds to forms without a shift, those of closures and limits; zero for the others.
+Behind the velocities of all N_FORMS forms: their impulses, then their velocities after the step."""
+DIRECTIONS, SCRATCH = MEMORY.doubles("direction"), MEMORY.doubles("scratch")
+M_AT = MEMORY.doubles("z + 1", "z")
+"""M by rows, q behind it."""
 
-R_AXES = NORMAL.start
+R_AXES = R_NORMAL
 """In a contact's record: its axes n, t_1, t_2."""
 
 
@@ -100,22 +109,31 @@ def contact_halves(I, X, IR, XR, records, dt, bias):
 
 @callee
 def form_compliance(IR, XR):
-    """Write L between all forms, lower half."""
-    n, form_at, L = IR[N_FORMS], IR[FORM_AT], IR[FORM_LAMBDA]
+    """Write A between all forms, lower half."""
+    n, form_at, A = IR[N_FORMS], IR[FORM_AT], IR[FORM_A]
     for f in range(n):
         for g in range(f + 1):
             total = 0.0
             for h in range(get(IR, form_at + f), get(IR, form_at + f + 1)):
                 for k in range(get(IR, form_at + g), get(IR, form_at + g + 1)):
                     total += between(IR, XR, h, k)
-            put(XR, L + f * n + g, total)
-            put(XR, L + g * n + f, total)
+            put(XR, A + f * n + g, total)
+            put(XR, A + g * n + f, total)
+
+
+@callee
+def form_constants(IR, XR, shift):
+    """Write b of all forms."""
+    for f in range(IR[N_FORMS]):
+        shifted = get(IR, IR[FORM_SHIFT] + f)
+        asked = get(shift, shifted) if shifted >= 0 else get(XR, IR[FORM_ASKED] + f)
+        put(XR, IR[FORM_B] + f, get(XR, IR[FORM_VELOCITY] + f) + asked)
 
 
 @inline
 def group_block(IR, XR, i, j):
-    """Write M[beta_i, beta_j] = C_i* L_ij C_j and its mirror image."""
-    n_forms, n_z, L, M, T = IR[N_FORMS], IR[N_Z], IR[FORM_LAMBDA], IR[M_AT], IR[SCRATCH]
+    """Write M[beta_i, beta_j] = C_i* A_ij C_j and its mirror image."""
+    n_forms, n_z, A, M, T = IR[N_FORMS], IR[N_Z], IR[FORM_A], IR[M_AT], IR[SCRATCH]
     a, b = IR[GROUPS] + i * GROUP_ROW, IR[GROUPS] + j * GROUP_ROW
     f_i, r_i, z_i, m_i = get(IR, a), get(IR, a + 1), get(IR, a + 2), get(IR, a + 3)
     f_j, r_j, z_j, m_j = get(IR, b), get(IR, b + 1), get(IR, b + 2), get(IR, b + 3)
@@ -124,7 +142,7 @@ def group_block(IR, XR, i, j):
         for c in range(m_j):
             total = 0.0
             for g in range(r_j):
-                total += get(XR, L + (f_i + f) * n_forms + f_j + g) * get(XR, C_j + g * m_j + c)
+                total += get(XR, A + (f_i + f) * n_forms + f_j + g) * get(XR, C_j + g * m_j + c)
             put(XR, T + f * m_j + c, total)
     for d in range(m_i):
         for c in range(m_j):
@@ -137,20 +155,20 @@ def group_block(IR, XR, i, j):
 
 @inline
 def friction_block(IR, XR, i, j):
-    """As `group_block` where both have three forms, as every contact with friction: L in registers."""
+    """As `group_block` where both have three forms, as every contact with friction: A in registers."""
     n_forms, n_z, M = IR[N_FORMS], IR[N_Z], IR[M_AT]
     a, b = IR[GROUPS] + i * GROUP_ROW, IR[GROUPS] + j * GROUP_ROW
     z_i, m_i, z_j, m_j = get(IR, a + 2), get(IR, a + 3), get(IR, b + 2), get(IR, b + 3)
     C_i, C_j = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS), IR[DIRECTIONS] + get(IR, b + G_DIRECTIONS)
-    o = IR[FORM_LAMBDA] + get(IR, a) * n_forms + get(IR, b)
-    L_0 = get(XR, o), get(XR, o + 1), get(XR, o + 2)
-    L_1 = get(XR, o + n_forms), get(XR, o + n_forms + 1), get(XR, o + n_forms + 2)
-    L_2 = get(XR, o + 2 * n_forms), get(XR, o + 2 * n_forms + 1), get(XR, o + 2 * n_forms + 2)
+    o = IR[FORM_A] + get(IR, a) * n_forms + get(IR, b)
+    A_0 = get(XR, o), get(XR, o + 1), get(XR, o + 2)
+    A_1 = get(XR, o + n_forms), get(XR, o + n_forms + 1), get(XR, o + n_forms + 2)
+    A_2 = get(XR, o + 2 * n_forms), get(XR, o + 2 * n_forms + 1), get(XR, o + 2 * n_forms + 2)
     for c in range(m_j):
         x, y, z = get(XR, C_j + c), get(XR, C_j + m_j + c), get(XR, C_j + 2 * m_j + c)
-        t_0 = L_0[0] * x + L_0[1] * y + L_0[2] * z
-        t_1 = L_1[0] * x + L_1[1] * y + L_1[2] * z
-        t_2 = L_2[0] * x + L_2[1] * y + L_2[2] * z
+        t_0 = A_0[0] * x + A_0[1] * y + A_0[2] * z
+        t_1 = A_1[0] * x + A_1[1] * y + A_1[2] * z
+        t_2 = A_2[0] * x + A_2[1] * y + A_2[2] * z
         for d in range(m_i):
             total = get(XR, C_i + d) * t_0 + get(XR, C_i + m_i + d) * t_1 + get(XR, C_i + 2 * m_i + d) * t_2
             put(XR, M + (z_i + d) * n_z + z_j + c, total)
@@ -170,9 +188,9 @@ def group_blocks(IR, XR):
 
 
 @callee
-def group_constants(IR, XR, shift):
-    """Write the rows of q of all groups: C* (velocity + shift)."""
-    velocity, q = IR[FORM_VELOCITY], IR[M_AT] + IR[N_Z] * IR[N_Z]
+def group_constants(IR, XR):
+    """Write the rows of q of all groups: C* b."""
+    b, q = IR[FORM_B], IR[M_AT] + IR[N_Z] * IR[N_Z]
     for i in range(IR[N_GROUPS]):
         a = IR[GROUPS] + i * GROUP_ROW
         first, unknown, count = get(IR, a), get(IR, a + G_UNKNOWN), get(IR, a + G_UNKNOWNS)
@@ -180,11 +198,7 @@ def group_constants(IR, XR, shift):
         for c in range(count):
             total = 0.0
             for f in range(get(IR, a + G_FORMS)):
-                value = get(XR, velocity + first + f)
-                shifted = get(IR, IR[FORM_SHIFT] + first + f)
-                if shifted >= 0:
-                    value += get(shift, shifted)
-                total += get(XR, C + f * count + c) * value
+                total += get(XR, C + f * count + c) * get(XR, b + first + f)
             put(XR, q + unknown + c, total)
 
 
@@ -201,25 +215,28 @@ def group_constants(IR, XR, shift):
     nogil=False,
 )
 def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
-    """Write M and q of the step's forms; return 0, 1 + a dof without inertia, or NOT_FINITE.
+    """Write A, b, M and q of a step; return 0, 1 + a dof without inertia, or NOT_FINITE.
 
     Args:
         I, X: the state, its forces in TAU.
         IR, XR: the step's forms, as `operational_plan` lays them out.
         records: the contacts [n_u * 20].
-        shift: speeds that are added to their normal velocities [n_u].
+        shift: speeds that are added to their velocities along n, t_1 and t_2 [n_u * 3].
         dt: seconds.
         bias: dt where the contact rows get dt times their acceleration at constant rates, else 0.
-        done: how far the state has come: NOTHING or PLACED.
+        done: how far the state has come: as in `multibody.kernels.entries`.
     """
     if done < PLACED:
         kinematics(I, X)
-    failed = free_accelerations(I, X)
-    contact_halves(I, X, IR, XR, records, dt, bias)
+    failed, free = 0, 0.0
+    if done < KICKED:
+        failed, free = free_accelerations(I, X, False), dt
+    contact_halves(I, X, IR, XR, records, free, bias)
     compliance_of_rows(I, X, IR, XR)
     form_compliance(IR, XR)
+    form_constants(IR, XR, shift)
     group_blocks(IR, XR)
-    group_constants(IR, XR, shift)
+    group_constants(IR, XR)
     return failed
 
 

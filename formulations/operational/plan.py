@@ -11,19 +11,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.arrays import Array, frozen
+from mcpframe.arrays import Array
 from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
+from mcpframe.contact.step_rows import StepRows, Unknowns
 from mcpframe.formulations.operational import kernels as at
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.memory.row_packing import row_space
 from mcpframe.multibody.memory.row_records import WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.rows import Rows
-from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
+from mcpframe.solving.stages import SHIFTS
 
 Indices = NDArray[np.int64]
 
@@ -41,8 +42,7 @@ class OperationalPlan:
 
     Attributes:
         IR, XR: workspaces of the kernels.
-        blocks: the laws of all contacts as one.
-        layout, lower, upper, contact_blocks: parts of the problem that do not change.
+        unknowns: what z holds.
         filled: how often the workspaces have been filled; they hold the last step only.
     """
 
@@ -52,41 +52,50 @@ class OperationalPlan:
         skeleton, contacts, laws = step.state.skeleton, step.contacts, step.law_rows
         # Kept alive, for the plan is remembered by their identity.
         self.contacts, self.law, self.laws = contacts, step.law, laws
-        self.blocks = LawBlocks.of(laws, [law.C for law in laws])
-        n_l, n_beta, n_sigma = equations.n - n_b, self.blocks.n_beta, self.blocks.n_sigma
-        self.layout = Layout({"p_b": n_b, "p_l": n_l, "beta": n_beta, "sigma": n_sigma})
-        zeros, free = np.zeros(n_l), np.full(n_b, np.inf)
-        blocks = self.blocks
-        self.lower = frozen(np.concatenate([-free, zeros, blocks.beta_lower, blocks.sigma_lower]))
-        self.upper = frozen(np.concatenate([free, zeros + np.inf, blocks.beta_upper, blocks.sigma_upper]))
-        self.contact_blocks = blocks.contact_blocks(self.layout)
+        blocks = LawBlocks.of(laws, [law.C for law in laws])
+        self.unknowns = Unknowns({"p_b": n_b}, equations.n - n_b, blocks)
+        self.layout = self.unknowns.layout
         self.order = np.argsort(equations.row, kind="stable")
         halves = _halves(skeleton, contacts, laws, equations, self.order)
-        self.IR, self.XR = _workspace(skeleton, halves, _groups(laws, equations.n), self.layout.n)
         n = self.n = self.layout.n
-        self.result = _view(self, at.M_AT, n * n + n)
-        self.M, self.q = self.result[: n * n].reshape(n, n), self.result[n * n :]
-        self.equation_wrenches = _view(self, WRENCHES, 8 * self.order.size).reshape(-1, 2, 4)
-        _view(self, at.DIRECTIONS, sum(law.C.size for law in laws) + 1)[:] = _directions(laws)
+        groups, directions = _groups(laws, equations.n), _directions(laws)
+        self.IR, self.XR = _workspace(skeleton, halves, groups, directions, n)
+        self.result, self.A = self._part(at.M_AT), self._part(at.FORM_A)
+        self.M, self.q = self.result[:n], self.result[n]
+        self.b, self.asked = self._part(at.FORM_B), self._part(at.FORM_ASKED)[: equations.n]
+        self.equation_wrenches = self._part(WRENCHES)[: self.order.size].reshape(-1, 2, 4)
         beta, sigma = self.layout["beta"], self.layout["sigma"]
         self.M[beta, sigma], self.M[sigma, beta], self.M[sigma, sigma] = blocks.N, blocks.P, blocks.R
-        self.q[sigma] = blocks.r
+
+    def _part(self, slot: int) -> Array:
+        return at.MEMORY.part(self.IR, self.XR, slot)
+
+    def lean(self, c_sigma: Array) -> None:
+        """Take what the step adds to the rows of the slacks."""
+        self.c_sigma = c_sigma
+        self.q[self.layout["sigma"]] = self.unknowns.laws.r + c_sigma
+
+    def rows(self) -> StepRows:
+        """Return the rows that the workspace holds, with their own A and b."""
+        return StepRows(self.A.copy(), self.b.copy(), self.unknowns, self.c_sigma)
 
     def problem(self) -> MixedLCP:
         """Return the problem that the workspace holds, with its own M and q."""
         n = self.n
         result = self.result.copy()
         result.setflags(write=False)
-        M, q = result[: n * n].reshape(n, n), result[n * n :]
-        return MixedLCP.of_checked(M, q, self.lower, self.upper, self.layout, self.contact_blocks)
+        M, q, z = result[:n], result[n], self.unknowns
+        return MixedLCP.of_checked(M, q, z.lower, z.upper, z.layout, z.contacts)
 
-    def set_equations(self, equations: Rows, reference: Array) -> None:
+    def set_equations(self, equations: Rows, reference: Array, asked: Array) -> None:
         """Write the wrenches of closures and limits, moved to the reference points of their links.
 
         Args:
             equations: closures, then limits.
             reference: reference point of every link [n, 3].
+            asked: what the step adds to their rows.
         """
+        self.asked[:] = asked
         link, force = equations.link[self.order], equations.wrench[self.order, 3:]
         arm = equations.point[self.order] - reference[link]
         self.equation_wrenches[:, 0, :3] = equations.wrench[self.order, :3] + np.cross(arm, force)
@@ -108,7 +117,7 @@ def plan_of(step: ContactStep, equations: Rows, n_b: int) -> OperationalPlan:
     """
     contacts, kept = step.contacts, step.state.workspaces
     links = (equations.link.tobytes(), equations.row.tobytes(), n_b) if equations.n else ()
-    same = id(contacts), id(step.law), step.dt, step.friction_directions, links
+    same = id(contacts), id(step.law), step.law_dt, step.friction_directions, links
     plan: OperationalPlan | None = kept.get(same)
     if plan is None:
         laws = tuple(map(id, step.law_rows))
@@ -166,39 +175,33 @@ def _directions(laws: Sequence[LawRows]) -> Array:
     return np.concatenate([[1.0], *(law.C.ravel() for law in laws)])
 
 
-def _workspace(skeleton: Skeleton, halves: _Halves, groups: Indices, n_z: int) -> tuple[Indices, Array]:
+def _workspace(
+    skeleton: Skeleton, halves: _Halves, groups: Indices, directions: Array, n_z: int
+) -> tuple[Indices, Array]:
     """Return the integers and doubles of the kernels, with everything that does not change in place."""
-    n_forms, n_halves = halves.contact.size, halves.body.size
-    integers = {
+    n_forms, widest = halves.contact.size, groups.max(axis=0, initial=0)
+    IR, XR = row_space(
+        at.MEMORY,
+        skeleton.n_bodies,
+        halves.body,
+        form=n_forms,
+        group=len(groups),
+        direction=directions.size,
+        scratch=int(widest[at.G_FORMS] * widest[at.G_UNKNOWNS]),
+        z=n_z,
+    )
+    IR[[at.N_FORMS, at.N_GROUPS, at.N_Z]] = n_forms, len(groups), n_z
+    contents = {
         at.FORM_AT: halves.form_at,
         at.FORM_CONTACT: halves.contact,
         at.FORM_COMPONENT: halves.component,
-        at.FORM_SHIFT: np.where(halves.component == FORCE_N, halves.contact, NO_CONTACT),
-        at.GROUPS: groups.ravel(),
+        at.FORM_SHIFT: np.where(
+            halves.component >= FORCE_N, SHIFTS * halves.contact + halves.component - FORCE_N, NO_CONTACT
+        ),
+        at.GROUPS: groups,
+        at.DIRECTIONS: directions,
+        at.SIGNS: halves.sign,
     }
-    widest = groups.max(axis=0, initial=0)
-    doubles = {
-        at.SIGNS: n_halves,
-        at.FORM_LAMBDA: n_forms * n_forms,
-        at.FORM_VELOCITY: 2 * n_forms,
-        at.DIRECTIONS: 1 + int((groups[:, at.G_FORMS] * groups[:, at.G_UNKNOWNS]).sum()),
-        at.SCRATCH: int(widest[at.G_FORMS] * widest[at.G_UNKNOWNS]),
-        at.M_AT: n_z * n_z + n_z,
-    }
-    IR, XR = row_space(
-        skeleton.n_bodies,
-        halves.body,
-        more_integers={part: values.size for part, values in integers.items()},
-        more_doubles=doubles,
-        head=at.FORM_HEAD,
-    )
-    IR[[at.N_FORMS, at.N_GROUPS, at.N_Z]] = n_forms, len(groups), n_z
-    for part, values in integers.items():
-        IR[IR[part] : IR[part] + values.size] = values
-    XR[IR[at.SIGNS] : IR[at.SIGNS] + n_halves] = halves.sign
+    for part, values in contents.items():
+        at.MEMORY.part(IR, XR, part)[:] = values
     return IR, XR
-
-
-def _view(plan: OperationalPlan, part: int, size: int) -> Array:
-    start = int(plan.IR[part])
-    return plan.XR[start : start + size]

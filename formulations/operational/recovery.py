@@ -28,14 +28,14 @@ class OperationalRecovery(Recovery):
 
     def motion(self, blocks: Blocks) -> Motion:
         """Return the velocity that belongs to the blocks of a solution."""
-        impulses = np.concatenate([blocks["p_b"], blocks["p_l"], blocks["beta"]])
-        return Motion(self._velocity(impulses), blocks["p_b"])
+        return Motion(self._velocity(blocks), blocks["p_b"])
 
-    def _velocity(self, impulses: Array) -> Array:
+    def _velocity(self, blocks: Blocks) -> Array:
         terms, plan = self.terms, self.plan
         if plan is None or plan.filled != self.filled:
-            return terms.velocity(impulses)
+            return terms.velocity(terms.impulses(blocks))
         state, free = terms.step.state, terms.free_velocity()
+        impulses = np.concatenate([blocks["p_b"], blocks["p_l"], blocks["beta"]])
         response = np.empty_like(free)
         operational_response(state.I, state.X, plan.IR, plan.XR, impulses, response)
         return free + response

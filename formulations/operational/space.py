@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.contact.law import LawRows
+from mcpframe.contact.step import ContactStep
+from mcpframe.contact.step_rows import StepRows
 from mcpframe.formulations.base import Recovery, StepFormulation
 from mcpframe.formulations.operational.kernels import operational_space
 from mcpframe.formulations.operational.plan import OperationalPlan, equations_of, plan_of
@@ -26,21 +28,28 @@ from mcpframe.solving.stages import FormulationStages
 class OperationalSpace(StepFormulation):
     """Operational space: impulses of loops, limits and contacts; the size does not depend on the links.
 
-    z = [p_b; p_l; β; σ], n_b + n_l + n_u (n_f + 2) rows [J14, Eq. (53)]. With Q = [Q_b; Q_l; D* Q_u] on the
+    z = [p_b; p_l; β; σ], n_b + n_l + n_u (n_f + 2) rows [J14, Eq. (53)]. With Q = [Q_b; Q_l; Q_u] on the
     velocities V_c = J θ̇ of the n_c nodes
 
-        M = Q Λ Q*,     q = Q J (θ̇- + dt θ̈_f) + c
+        A = Q Λ Q*,     b = Q J (θ̇- + dt θ̈_f) + c.
 
-    and the slacks of the contact laws around it. One compiled call from the state to M and q,
-    O(N) + O(n_c²).
+    One compiled call from the state to A and b, and on to M and q, O(N) + O(n_c²).
     """
 
     name = "os"
     aliases: ClassVar[tuple[str, ...]] = ("tree_augmented",)
 
-    def _build(self, terms: StepTerms) -> tuple[MixedLCP, Recovery]:
-        plan = assembled(terms)
-        return plan.problem(), OperationalRecovery(terms, plan.layout, plan, plan.filled)
+    def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
+        """Return the step's problem, encoded by the kernel that has written its rows, and the way back."""
+        terms = StepTerms(step, self.friction_directions)
+        if terms.n_b and terms.independent.repeated.size:
+            return super().build(step)
+        plan, recovery = assembled(terms)
+        return plan.problem(), recovery
+
+    def _write(self, terms: StepTerms) -> tuple[StepRows, Recovery]:
+        plan, recovery = assembled(terms)
+        return plan.rows(), recovery
 
     def stages(
         self,
@@ -56,20 +65,19 @@ class OperationalSpace(StepFormulation):
         return operational_stages(skeleton, loops, laws, half, dt)
 
 
-def assembled(terms: StepTerms) -> OperationalPlan:
-    """Return the plan of a step with M and q filled in."""
+def assembled(terms: StepTerms) -> tuple[OperationalPlan, Recovery]:
+    """Return the plan of a step with A, b, M and q filled in, and the way back."""
     step, state = terms.step, terms.step.state
     equations = equations_of(terms)
     plan = plan_of(step, equations, terms.n_b if equations.n else 0)
     if equations.n:
-        plan.set_equations(equations, state.reference_points())
+        asked = np.concatenate([terms.c_b, terms.c_l])
+        plan.set_equations(equations, state.reference_points(), asked)
     done = state.take_forces(step.hinge_force, step.wrenches)
     bias = step.dt if step.contact_bias else 0.0
-    failed = operational_space(
-        state.I, state.X, plan.IR, plan.XR, step.contacts.flat_record, step.contact_shift, step.dt, bias, done
-    )
+    records, shifts = step.contacts.flat_record, step.contact_shift.ravel()
+    failed = operational_space(state.I, state.X, plan.IR, plan.XR, records, shifts, step.dt, bias, done)
+    plan.lean(terms.c_sigma)
     plan.filled += 1
     step.free_acceleration = state.accelerated(failed)
-    if equations.n:
-        plan.q[: equations.n] += np.concatenate([terms.c_b, terms.c_l])
-    return plan
+    return plan, OperationalRecovery(terms, plan.layout, plan, plan.filled)

@@ -21,11 +21,12 @@ from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.outcome import MODE_TOLERANCE
 from mcpframe.formulations.operational.kernels import (
     DIRECTIONS,
+    FORM_A,
+    FORM_ASKED,
     FORM_AT,
+    FORM_B,
     FORM_COMPONENT,
     FORM_CONTACT,
-    FORM_HEAD,
-    FORM_LAMBDA,
     FORM_SHIFT,
     FORM_VELOCITY,
     G_DIRECTIONS,
@@ -40,14 +41,16 @@ from mcpframe.formulations.operational.kernels import (
     N_GROUPS,
     N_Z,
     R_AXES,
-    SCRATCH,
     SIGNS,
+    form_constants,
     group_constants,
     impulses_of_forms,
     operational_space,
     push_forms,
 )
+from mcpframe.formulations.operational.kernels import MEMORY as FORM_MEMORY
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
+from mcpframe.jit.memory import Memory, columns
 from mcpframe.multibody.kernels.mass import solve_mass_into
 from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
 from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
@@ -58,14 +61,18 @@ from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.solving.stages import (
+    A_AT,
+    B_AT,
     CONTACT_ROWS,
     LOWER_AT,
+    N_COMPONENTS,
     N_ROWS,
     PROBLEM_HEAD,
     Q_AT,
-    ROLLING,
     SEPARATING,
+    SHIFTS,
     SLIDING,
+    STICKING,
     UPPER_AT,
     Z_BETA,
     Z_BETAS,
@@ -79,21 +86,21 @@ from mcpframe.spatial.lanes import get, load, put, store, zero
 
 Integers = NDArray[np.int64]
 
-# Head of IR, after that of the forms: the laws, where data of laws and bounds begin in XR, and the address of
-# the kernel that assembles.
-LAWS, LAW_DATA, BOUNDS, OPERATIONAL_SPACE, N_LAW_DATA, LAWS_GROW = range(FORM_HEAD, FORM_HEAD + 6)
-# How many rows of closures come first, where their targets begin in XR, where in DIRECTIONS their C = 1 is,
-# and where in IR law, beta and sigma of everything that touches begin.
-N_LOOPS_AHEAD, TARGETS, UNIT, GROUP_LAW = range(FORM_HEAD + 6, FORM_HEAD + 10)
-COMPILED_HEAD = FORM_HEAD + 10
-# Behind the impulses of the forms, which are behind FORM_VELOCITY: their velocities after the step.
-
+# After the memory of the forms: laws, their data, bounds, and the address of the kernel that assembles.
+MEMORY = Memory(FORM_MEMORY)
 # Row of LAWS: counts of forms, of beta and sigma, which beta is the normal impulse, components of the forms,
-# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin, and which form takes
-# the shift. Behind all of LAW_DATA: what it grows by with dt.
-L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA = 0, 1, 2, 3, 4, 10, 11
-L_SHIFTED = 12
-LAW_ROW = 13
+# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin, and which of the
+# contact's shifts each form takes, -1 for none. Behind all of LAW_DATA: what it grows by with dt.
+L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA, L_SHIFTS, LAW_ROW = columns(
+    1, 1, 1, 1, 6, 1, 1, 6
+)
+LAWS, BOUNDS = MEMORY.integers("law", LAW_ROW), MEMORY.doubles(2, "z")
+N_LAW_DATA, LAW_DATA = MEMORY.count("law_data"), MEMORY.doubles(2, "law_data")
+OPERATIONAL_SPACE, LAWS_GROW = MEMORY.counts(2)
+# How many rows of closures come first, where in DIRECTIONS their C = 1 is, and law, beta and sigma of
+# everything that touches.
+N_LOOPS_AHEAD, UNIT = MEMORY.counts(2)
+GROUP_LAW = MEMORY.integers("contact", 3)
 
 
 @inline
@@ -103,7 +110,8 @@ def plan_forms(IR, XR, contact, law, body_a, body_b, form, half):
         put(IR, IR[FORM_AT] + form, half)
         put(IR, IR[FORM_CONTACT] + form, contact)
         put(IR, IR[FORM_COMPONENT] + form, get(IR, law + L_COMPONENTS + k))
-        put(IR, IR[FORM_SHIFT] + form, contact if k == get(IR, law + L_SHIFTED) else -1)
+        shift = get(IR, law + L_SHIFTS + k)
+        put(IR, IR[FORM_SHIFT] + form, SHIFTS * contact + shift if shift >= 0 else -1)
         if body_a >= 0:
             put(IR, IR[ROW_BODY] + half, body_a)
             put(XR, IR[SIGNS] + half, 1.0)
@@ -124,17 +132,29 @@ def law_value(IR, XR, at, dt):
 
 @inline
 def couple(IR, XR, law, n, beta, sigma, dt):
-    """Write N, P, R of a contact into M, its r into q."""
+    """Write N, P, R of a contact into M."""
     m, s, M = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS), IR[M_AT]
     N = IR[LAW_DATA] + get(IR, law + L_DATA)
-    P, R, r = N + m * s, N + 2 * m * s, N + 2 * m * s + s * s
+    P, R = N + m * s, N + 2 * m * s
     for j in range(s):
         for i in range(m):
             put(XR, M + (beta + i) * n + sigma + j, law_value(IR, XR, N + i * s + j, dt))
             put(XR, M + (sigma + j) * n + beta + i, law_value(IR, XR, P + j * m + i, dt))
         for i in range(s):
             put(XR, M + (sigma + j) * n + sigma + i, law_value(IR, XR, R + j * s + i, dt))
-        put(XR, M + n * n + sigma + j, law_value(IR, XR, r + j, dt))
+
+
+@callee
+def slack_constants(IR, XR, dt):
+    """Write the rows of q of all slacks: the r of their laws. Each time, for impacts add to them."""
+    q = IR[M_AT] + IR[N_Z] * IR[N_Z]
+    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
+        group = IR[GROUP_LAW] + 3 * c
+        law, sigma = get(IR, group), get(IR, group + 2)
+        m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
+        r = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s
+        for j in range(s):
+            put(XR, q + sigma + j, law_value(IR, XR, r + j, dt))
 
 
 @inline
@@ -190,6 +210,9 @@ def plan_problem(IR, XR, IP, touching, n_u, n, n_beta):
     put(IP, Q_AT, IR[M_AT] + n * n)
     put(IP, LOWER_AT, IR[BOUNDS])
     put(IP, UPPER_AT, IR[BOUNDS] + n)
+    put(IP, N_COMPONENTS, IR[N_FORMS])
+    put(IP, A_AT, IR[FORM_A])
+    put(IP, B_AT, IR[FORM_B])
 
 
 @inline
@@ -243,29 +266,21 @@ def plan(I, IE, IR, XR, IP, touching, n_u):
     return 0
 
 
-@callee
-def loop_constants(IR, XR):
-    """Take what closures are asked for off their rows of q."""
-    q = IR[M_AT] + IR[N_Z] * IR[N_Z]
-    for f in range(IR[N_LOOPS_AHEAD]):
-        put(XR, q + f, get(XR, q + f) - get(XR, IR[TARGETS] + f))
-
-
 @kernel(IndicesOut, VectorOut, Vector)
 def constants(IR, XR, shift):
-    """Write q again, for other shifts."""
-    group_constants(IR, XR, shift)
-    loop_constants(IR, XR)
+    """Write b and q again, for other shifts."""
+    form_constants(IR, XR, shift)
+    group_constants(IR, XR)
 
 
 @inline
 def velocity_after(IR, XR, f):
-    """Return the velocity of a form after the step, L p on top of that of a free one."""
-    n, L = IR[N_FORMS], IR[FORM_LAMBDA]
+    """Return the velocity of a form after the step, A p on top of that of a free one."""
+    n, A = IR[N_FORMS], IR[FORM_A]
     velocity = IR[FORM_VELOCITY]
     total = get(XR, velocity + f)
     for g in range(n):
-        total += get(XR, L + f * n + g) * get(XR, velocity + n + g)
+        total += get(XR, A + f * n + g) * get(XR, velocity + n + g)
     return total
 
 
@@ -291,7 +306,8 @@ def contact_results(IR, XR, records, shift, impulses, modes):
         for f in range(first, first + get(IR, a + G_FORMS)):
             component = get(IR, IR[FORM_COMPONENT] + f)
             v = get(XR, after + f)
-            if get(IR, IR[FORM_SHIFT] + f) >= 0:
+            shifted = get(IR, IR[FORM_SHIFT] + f)
+            if shifted >= 0 and shifted % SHIFTS == 0:
                 normal, pressed = v, get(XR, velocity + n + f)
             elif component > FORCE_N:
                 slip += v * v
@@ -305,7 +321,7 @@ def contact_results(IR, XR, records, shift, impulses, modes):
         if normal > slow:
             mode = SEPARATING
         elif has_friction and slip <= slow * slow:
-            mode = ROLLING
+            mode = STICKING
         put(modes, i, mode)
 
 
@@ -325,11 +341,11 @@ call_operational_space = by_address(operational_space)
 
 @callee
 def take_loops(IE, XE, IR, XR):
-    """Copy the wrenches and targets of the closures to where the rows are."""
+    """Copy the wrenches of the closures, and what is asked of them, to where the rows are."""
     for i in range(IE[N_LOOP_HALVES] * PAIR):
         put(XR, IR[WRENCHES] + i, get(XE, IE[HALF_WRENCH] + i))
     for f in range(IE[N_LOOP_ROWS]):
-        put(XR, IR[TARGETS] + f, get(XE, IE[TARGET] + f))
+        put(XR, IR[FORM_ASKED] + f, -get(XE, IE[TARGET] + f))
 
 
 @kernel(
@@ -345,14 +361,13 @@ def take_loops(IE, XE, IR, XR):
     types.int64,
 )
 def assemble(I, X, IE, XE, IR, XR, records, shift, dt, done):
-    """Write M and q; arguments as in `mcpframe.solving.stages`."""
+    """Write A, b, M and q; arguments as in `mcpframe.solving.stages`."""
     take_loops(IE, XE, IR, XR)
     if IR[LAWS_GROW] != 0:
         write_laws(IR, XR, dt)
+    slack_constants(IR, XR, dt)
     step = I, X, IR, XR, records, shift, dt, 0.0, done
-    failed = call_operational_space(IR[OPERATIONAL_SPACE], step)
-    loop_constants(IR, XR)
-    return failed
+    return call_operational_space(IR[OPERATIONAL_SPACE], step)
 
 
 def operational_stages(
@@ -388,17 +403,14 @@ def operational_stages(
 
 def _normal(law: LawRows) -> int:
     """Return which β is a pure normal force, or the only one of a joint limit; -1 where none is."""
-    unit = np.zeros(6)
-    unit[FORCE_N] = 1.0
-    found = np.flatnonzero((law.Wd == unit[:, None]).all(axis=0))
-    if found.size:
-        return int(found[0])
-    return 0 if law.m == 1 and law.s == 0 else -1
+    return 0 if law.m == 1 and law.s == 0 else law.normal
 
 
-def _shifted(law: LawRows) -> int:
-    """Return which of the components used takes the shift: the normal force, or the only one."""
-    return int(np.flatnonzero(law.used == FORCE_N)[0]) if FORCE_N in law.used else 0
+def _shifts(law: LawRows) -> NDArray[np.int64]:
+    """Return which shift each of the components used takes: of n, t_1, t_2; the only one that of n."""
+    if law.used.size == 1:
+        return np.zeros(1, dtype=np.int64)
+    return np.where(law.used >= FORCE_N, law.used - FORCE_N, -1)
 
 
 def _tables(
@@ -413,7 +425,7 @@ def _tables(
         table[k, L_COMPONENTS : L_COMPONENTS + law.used.size] = law.used
         table[k, L_DIRECTIONS] = sum(part.size for part in directions[:k])
         table[k, L_DATA] = sum(part.size for part in whole[:k])
-        table[k, L_SHIFTED] = _shifted(law)
+        table[k, L_SHIFTS : L_SHIFTS + law.used.size] = _shifts(law)
     at_dt, at_half = (np.concatenate([np.zeros(0), *parts]) for parts in (whole, less))
     differs = at_dt != at_half
     growth = np.zeros(at_dt.size)
@@ -443,32 +455,23 @@ def _room(
     n_forms, n_z = n_b + n_contacts * forms, n_b + n_contacts * rows
     n_halves = loop_halves + 2 * n_contacts * forms
     touched = min(loop_halves + 2 * n_contacts, n_bodies)
-    integers = {
-        FORM_AT: n_forms + 1,
-        FORM_CONTACT: n_forms,
-        FORM_COMPONENT: n_forms,
-        FORM_SHIFT: n_forms,
-        GROUPS: (n_b + n_contacts) * GROUP_ROW,
-        GROUP_LAW: 3 * n_contacts,
-        LAWS: table.size,
-    }
-    doubles = {
-        SIGNS: n_halves,
-        FORM_LAMBDA: n_forms * n_forms,
-        FORM_VELOCITY: 3 * n_forms,
-        DIRECTIONS: directions.size + 1,
-        SCRATCH: forms * rows,
-        M_AT: n_z * n_z + n_z,
-        LAW_DATA: 2 * data.size,
-        BOUNDS: 2 * n_z,
-        TARGETS: n_b,
-    }
     IR, XR = room_for_rows(
-        n_bodies, n_halves, n_halves + 3 * touched, touched, integers, doubles, head=COMPILED_HEAD
+        MEMORY,
+        n_bodies,
+        n_halves,
+        n_halves + 3 * touched,
+        touched,
+        form=n_forms,
+        group=n_b + n_contacts,
+        direction=directions.size + 1,
+        scratch=forms * rows,
+        z=n_z,
+        law=len(table),
+        law_data=data.size,
+        contact=n_contacts,
     )
-    IR[OPERATIONAL_SPACE], IR[N_LAW_DATA] = address(operational_space), data.size
-    IR[LAWS_GROW], IR[UNIT] = int(growth.any()), directions.size
-    IR[IR[LAWS] : IR[LAWS] + table.size] = table.ravel()
-    XR[IR[DIRECTIONS] : IR[DIRECTIONS] + directions.size + 1] = np.append(directions, 1.0)
-    XR[IR[LAW_DATA] : IR[LAW_DATA] + 2 * data.size] = np.concatenate([data, growth])
+    IR[[OPERATIONAL_SPACE, LAWS_GROW, UNIT]] = address(operational_space), growth.any(), directions.size
+    MEMORY.part(IR, XR, LAWS)[:] = table
+    MEMORY.part(IR, XR, DIRECTIONS)[:] = np.append(directions, 1.0)
+    MEMORY.part(IR, XR, LAW_DATA)[:] = data, growth
     return IR, XR

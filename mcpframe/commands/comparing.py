@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from mcpframe.arrays import Array
+from mcpframe.commands import completion
 from mcpframe.commands.terminal import AllowCode, console, read_pairs
 from mcpframe.exceptions import OptionError
 from mcpframe.io.trust import Code
@@ -31,8 +32,8 @@ Examples:
     mcpframe compare pendulum_j14.toml --links 3 --solver lemke --solver path --dt 1e-3 --out solvers
 
 Without --formulation, --solver and --dt: os and nmc_os, with the scene's step and with that twice and four
-times. The folder gets comparison.png (as figure 6 of J14), comparison.csv and one folder for each run, which
-mcpframe view plays.
+times. The folder gets comparison.png (as figure 6 of J14: A. Jain, Contact dynamics formulation using minimal
+coordinates, 2014), comparison.csv and one folder for each run, which mcpframe view plays.
 """
 FORMULATIONS = ("os", "nmc_os")
 STEPS = (4.0, 2.0, 1.0)
@@ -41,8 +42,13 @@ QUANTITIES = {"height": "m", "velocity": "m/s"}
 
 SceneFile = Annotated[Path, typer.Argument(metavar="SCENE", help="TOML file of the scene.")]
 Out = Annotated[Path, typer.Option(help="Folder for the plot, the table and the runs; must not hold runs.")]
-Formulations = Annotated[list[str] | None, typer.Option("--formulation", help="Repeatable.")]
-Solvers = Annotated[list[str] | None, typer.Option("--solver", help="Repeatable.")]
+Formulations = Annotated[
+    list[str] | None,
+    typer.Option("--formulation", autocompletion=completion.formulations, help="Repeatable."),
+]
+Solvers = Annotated[
+    list[str] | None, typer.Option("--solver", autocompletion=completion.solvers, help="Repeatable.")
+]
 Steps = Annotated[list[float] | None, typer.Option("--dt", help="Step in seconds; repeatable.")]
 Duration = Annotated[float | None, typer.Option(help="Simulated time, s; the scene's unless given.")]
 Links = Annotated[int | None, typer.Option(help="Number of links, where the scene's model has that option.")]

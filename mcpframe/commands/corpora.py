@@ -14,7 +14,8 @@ import typer
 from rich.table import Table
 
 import mcpframe as mf
-from mcpframe.commands.terminal import AllowCode, check_out_file, console, read_pairs
+from mcpframe.commands import completion
+from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console, read_pairs
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.io.trust import Code
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mcpframe.studies.corpora.export import Exported
 
 corpus_app = typer.Typer(
+    cls=Group,
     help="Make, look at and export corpora: many problems in one HDF5 file.",
     epilog="Start with **mcpframe corpus recipe all --size quick --out problems.h5** and "
     "**mcpframe corpus show problems.h5**.",
@@ -51,7 +53,7 @@ class Size(StrEnum):
     full = "full"
 
 
-@corpus_app.command("list")
+@corpus_app.command("list", cls=Command)
 def list_recipes() -> None:
     """Show the built-in recipes."""
     from mcpframe.studies.corpora.recipes import ALL, RECIPES, takes_of
@@ -66,7 +68,7 @@ def list_recipes() -> None:
     console().print(table)
 
 
-@corpus_app.command("recipe")
+@corpus_app.command("recipe", cls=Command)
 def make_recipe(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe, or all: see mcpframe corpus list.")],
     out: NewFile,
@@ -81,11 +83,13 @@ def make_recipe(
     console().print(f"written   {out}")
 
 
-@corpus_app.command("harvest")
+@corpus_app.command("harvest", cls=Command)
 def harvest_scene(
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="TOML file of the scene.")],
     out: NewFile,
-    formulation: Annotated[str, typer.Option(help="To write the problems in.")] = "os",
+    formulation: Annotated[
+        str, typer.Option(autocompletion=completion.formulations, help="To write the problems in.")
+    ] = "os",
     every: Annotated[int, typer.Option(min=1, help="Keep those of every so many steps; impacts always.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Stop after so many problems.")] = None,
     settings: Annotated[
@@ -107,7 +111,7 @@ def harvest_scene(
     console().print(f"written   {out}")
 
 
-@corpus_app.command("show")
+@corpus_app.command("show", cls=Command)
 def show(
     file: File,
     by: Annotated[str, typer.Option(help="Label, or word of the provenance, to group by.")] = "system",
@@ -117,7 +121,7 @@ def show(
         _print_summary(corpus.texts(), by)
 
 
-@corpus_app.command("export")
+@corpus_app.command("export", cls=Command)
 def export(
     file: File,
     fclib: Annotated[

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 import mcpframe as mf
+from mcpframe.commands import completion
 from mcpframe.commands.system import Start, make_model, start_state
 from mcpframe.commands.terminal import check_out_file, console, quoted, read_pairs
 from mcpframe.contact.step import Asks
@@ -52,7 +53,12 @@ def _sentence(description: str) -> str:
     return f"{description[0].upper()}{description[1:]}."
 
 
-SystemName = Annotated[str, typer.Argument(metavar="SYSTEM", help="Name of a ready system, or a robot file.")]
+SystemName = Annotated[
+    str,
+    typer.Argument(
+        metavar="SYSTEM", autocompletion=completion.systems, help="Name of a ready system, or a robot file."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,7 +79,11 @@ Mu = Annotated[
     float | None, typer.Option(min=0.0, help=f"Friction coefficient of the N contacts.  [default: {MU}]")
 ]
 Formulation = Annotated[
-    str | None, typer.Option(help=f"Formulation by name; see mcpframe list.  [default: {FORMULATION}]")
+    str | None,
+    typer.Option(
+        autocompletion=completion.formulations,
+        help=f"Formulation by name; see mcpframe list.  [default: {FORMULATION}]",
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -82,7 +92,12 @@ Options = Annotated[
 Directions = Annotated[
     int | None, typer.Option(help="Directions of a friction cone: --option friction_directions=...")
 ]
-Law = Annotated[str | None, typer.Option(help=f"Contact law by name; see mcpframe list.  [default: {LAW}]")]
+Law = Annotated[
+    str | None,
+    typer.Option(
+        autocompletion=completion.laws, help=f"Contact law by name; see mcpframe list.  [default: {LAW}]"
+    ),
+]
 LawOptions = Annotated[
     list[str] | None,
     typer.Option("--law-option", metavar="KEY=VALUE", help="An option of the contact law; repeatable."),

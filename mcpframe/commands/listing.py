@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mcpframe.commands import completion
 from mcpframe.commands.terminal import console
 from mcpframe.config.plugins import FAMILIES
 from mcpframe.exceptions import PluginError, nearest
@@ -20,7 +21,10 @@ LIST_EPILOG = "Examples: **mcpframe list lemke**, **mcpframe list coulomb**"
 
 
 def list_plugins(
-    name: Annotated[str | None, typer.Argument(help="Show this plugin only.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(autocompletion=completion.plugins, help="Show this plugin only.", show_default=False),
+    ] = None,
 ) -> None:
     """Show solvers, formulations and contact laws, with options, and whether they can run here."""
     chosen = {registry: _chosen(registry, name) for registry in FAMILIES.values()}

@@ -8,7 +8,10 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from mcpframe.notebook.html import duration
+
 if TYPE_CHECKING:
+    from mcpframe.scene.scene import Scene
     from mcpframe.simulation.recording.trajectory import (
         Trajectory,  # its kernels are loaded when a scene is run
     )
@@ -20,8 +23,11 @@ ENERGY_ROUNDING = 1e-9
 """Share of an impact's kinetic energy that it may gain by rounding alone, before it counts as growth."""
 
 
-def summary(trajectory: Trajectory) -> Table:
-    """Return what there is to know of a run at a glance; what is wrong with it stands out."""
+def summary(trajectory: Trajectory, scene: Scene | None = None) -> Table:
+    """Return what there is to know of a run at a glance; what is wrong with it stands out.
+
+    With its scene, also what only that tells: energy from nowhere, rates that steps do not resolve, order.
+    """
     table = Table.grid(padding=(0, 2))
     for name, text, good in (
         ("simulated", _simulated(trajectory), True),
@@ -29,12 +35,30 @@ def summary(trajectory: Trajectory) -> Table:
         ("overlap", f"at most {trajectory.penetration.max(initial=0.0):.1e} m", True),
         ("impacts", *_impacts(trajectory)),
         ("energy", _energy(trajectory), True),
+        *(() if scene is None else _found(scene, trajectory)),
         ("residual", f"at most {np.nanmax(trajectory.residual, initial=0.0):.1e}", True),
+        ("certificate", _certificate(trajectory), True),
         ("not solved", f"{len(trajectory.failed)} steps", not len(trajectory.failed)),
         ("wall time", _wall_time(trajectory), True),
     ):
         table.add_row(name, Text(text, style="" if good else "bold red"))
     return table
+
+
+def _found(scene: Scene, trajectory: Trajectory) -> list[tuple[str, str, bool]]:
+    """Return what is to be warned of, and where a run with rk4 is not of fourth order."""
+    from mcpframe.simulation.audit.findings import findings
+    from mcpframe.simulation.audit.order import lost_order
+
+    found = [("", f"WARNING: {finding}", False) for finding in findings(scene, trajectory)]
+    order = lost_order(scene, trajectory)
+    return [*found, ("order", order, True)] if order else found
+
+
+def _certificate(trajectory: Trajectory) -> str:
+    """Return how far from physics the worst step or impact is that was certified."""
+    made = trajectory.certificate[np.isfinite(trajectory.certificate)]
+    return f"at most {made.max():.1e}" if made.size else "none made"
 
 
 def _simulated(trajectory: Trajectory) -> str:
@@ -68,8 +92,4 @@ def _wall_time(trajectory: Trajectory) -> str:
     shares = {part: float(time) / total for part, time in spent.items()}
     shares["other"] = max(0.0, 1.0 - sum(shares.values()))
     told = ", ".join(f"{part} {share:.0%}" for part, share in shares.items())
-    return f"{_duration(float(np.median(seconds)))} per step: {told}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
+    return f"{duration(float(np.median(seconds)))} per step: {told}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -72,19 +73,25 @@ def simulate(
 ) -> int:
     """Simulate a scene and keep its trajectory.
 
-    Exit status: 0 when every step is certified, 1 when one is not or the run stopped at it, 2 on misuse, 130
-    when interrupted.
+    Exit status: 0 when every step is certified, 1 when one is not or the run stopped at it or leads to
+    numbers that are none, 2 on misuse, 130 when interrupted.
     """
     from mcpframe.scene.scene_file import load_scene
+    from mcpframe.simulation.audit.rates import ResolutionWarning
+    from mcpframe.simulation.recording.energy_audit import EnergyWarning
     from mcpframe.simulation.simulate import RunStoppedError
     from mcpframe.simulation.simulate import simulate as run
+    from mcpframe.simulation.stops import NoMotionError
 
     changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
     loaded = load_scene(scene, allow_code=code).with_stepping(**changes)
     folder = Path(scene.stem) if out is None else out
-    notes, stop = Console(stderr=True, highlight=False), None
+    notes = Console(stderr=True, highlight=False)
+    stop: RunStoppedError | NoMotionError | None = None
     try:
-        with _begun(folder):
+        with _begun(folder), warnings.catch_warnings():
+            for told in (EnergyWarning, ResolutionWarning):  # by the summary
+                warnings.simplefilter("ignore", told)
             trajectory = run(
                 loaded,
                 out=folder,
@@ -95,10 +102,14 @@ def simulate(
             )
     except RunStoppedError as error:
         trajectory, stop = error.trajectory, error
+    except NoMotionError as error:
+        if error.trajectory is None or len(error.trajectory) <= 1:  # nothing to tell of, nothing kept
+            raise
+        trajectory, stop = error.trajectory, error
     except KeyboardInterrupt:
         notes.print(f"interrupted; the same command goes on with the run in {folder}")
         return INTERRUPTED
-    console().print(summary(trajectory))
+    console().print(summary(trajectory, loaded))
     _tell_files(trajectory, folder, harvest, plots)
     if stop is not None:
         notes.print(Text(f"stopped: {stop}", style="red"))

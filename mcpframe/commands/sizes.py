@@ -28,8 +28,9 @@ Problems = Mapping[str, mf.MixedLCP]
 
 
 def sizes() -> int:
-    """Count the rows of assembled problems beside the sizes published in J14, Tables 1 and 2.
+    """Count the rows of assembled problems beside the sizes that are published.
 
+    Those are of J14 (A. Jain, Contact dynamics formulation using minimal coordinates, 2014), Tables 1 and 2.
     Every formulation that is installed writes one step of the dual arm and of pendulums, with 4 contacts and
     4 friction directions. Exit status: 0 when all published sizes are met, 1 when one is not.
     """

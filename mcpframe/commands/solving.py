@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 import mcpframe as mf
+from mcpframe.commands import completion
 from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.config.plugins import load_solver
 from mcpframe.exceptions import FileFormatError, OptionError
@@ -37,11 +38,15 @@ Examples:
     mcpframe solve corpus.h5 --index 3 --log
 
 Make a file with mcpframe formulate, with mcpframe.save_problem("problem.npz", mcpframe.MixedLCP(M, q, lower,
-upper)), or with numpy alone: an .npz file with the arrays M, q, lower and upper.
+upper)), or with numpy alone: an .npz file with the arrays M, q, lower and upper; M and q alone are an LCP.
 """
+SHORT = 12
+"""Longest z that is printed; longer ones go to a file with --out."""
 
 File = Annotated[Path, typer.Argument(help="One problem (.npz), a corpus (.h5), or an FCLIB file (.hdf5).")]
-Solver = Annotated[str, typer.Option(help="Solver by name; see mcpframe list.")]
+Solver = Annotated[
+    str, typer.Option(autocompletion=completion.solvers, help="Solver by name; see mcpframe list.")
+]
 Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="KEY=VALUE", help="An option of the solver; repeatable."),
@@ -165,6 +170,8 @@ def _print_one(record: Record, problem: Any, solution: Solution, tol: float) -> 
     table.add_row("solver", Text(f"{solution.solver}, answered by {solution.method}"))
     table.add_row("iterations", str(solution.iterations))
     table.add_row("time", f"{solution.seconds:.3g} s")
+    if solution.z.size <= SHORT:
+        table.add_row("z", Text(", ".join(f"{value:.9g}" for value in solution.z)))
     if solution.message or not solution.ok:
         table.add_row("note", Text(f"{solution.message}. {solution.status.remedy}".removeprefix(". ")))
     console().print(table)

@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mcpframe.commands.terminal import AllowCode, check_out_file, console
+from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console
 from mcpframe.exceptions import OptionError
 from mcpframe.io.trust import Code
 
@@ -47,8 +47,10 @@ Example:
 
     mcpframe study export out/quick --csv rows.csv --parquet rows.parquet
 """
+TIMES = "medians of the solved: solve, the time inside the solver; total, to build, solve and recover"
 
 study_app = typer.Typer(
+    cls=Group,
     help="Compare formulations and solvers on many problems, as a TOML file says.",
     rich_markup_mode="markdown",
     no_args_is_help=True,
@@ -80,7 +82,7 @@ CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the rows to t
 ParquetFile = Annotated[Path | None, typer.Option("--parquet", help="Write the rows to this Parquet file.")]
 
 
-@study_app.command("run", epilog=RUN_EPILOG)
+@study_app.command("run", cls=Command, epilog=RUN_EPILOG)
 def run(
     file: StudyFile,
     executor: Executor = ExecutorName.local,
@@ -112,7 +114,7 @@ def run(
         _report(results.folder)
 
 
-@study_app.command("check", epilog=CHECK_EPILOG)
+@study_app.command("check", cls=Command, epilog=CHECK_EPILOG)
 def check(file: StudyFile) -> None:
     """Check a study file and tell how much work it is; nothing is kept, and no code that it names is run."""
     from mcpframe.studies.running.estimate import estimate
@@ -122,25 +124,29 @@ def check(file: StudyFile) -> None:
     shares = estimate(study)
     table = Table("problems", "from", "grid", "cases", "rows", "one worker", box=None, pad_edge=False)
     for share in shares:
-        most = "" if share.seconds is not None else "at most "
-        words = (f"{most}{share.cases}", f"{most}{share.rows}", _time(share.seconds))
+        counted = share.seconds is not None or share.kind == "system"
+        most, untried = ("", "not tried") if counted else ("at most ", "after its run")
+        seconds = untried if share.seconds is None else _time(share.seconds)
+        words = (f"{most}{share.cases}", f"{most}{share.rows}", seconds)
         table.add_row(share.source, share.kind, str(share.groups), *words)
     console().print(table)
     for name in study.settings.imports:
         console().print(Text(f"imports    {name}: not run by a check, nor is what it registers tried"))
+    for name in filter(None, (source.code_named() for source in study.sources)):
+        console().print(Text(f"system     {name}: not run by a check, nor are its models tried"))
     rows = sum(share.rows for share in shares)
     columns = f"{len(study.formulations)} formulations, {len(study.solvers)} solvers"
     limit = _time(rows * study.settings.time_limit)
     console().print(Text(f"{study.name}: {columns}, {rows} rows; if every solve took its limit, {limit}"))
 
 
-@study_app.command("report", epilog=REPORT_EPILOG)
+@study_app.command("report", cls=Command, epilog=REPORT_EPILOG)
 def report(folder: Folder) -> None:
     """Write the report of a study from its rows."""
     _report(folder)
 
 
-@study_app.command("export", epilog=EXPORT_EPILOG)
+@study_app.command("export", cls=Command, epilog=EXPORT_EPILOG)
 def export(folder: Folder, csv: CsvFile = None, parquet: ParquetFile = None) -> None:
     """Write the rows of a study as a table for other programs."""
     from mcpframe.studies.study.export import to_csv, to_parquet
@@ -169,11 +175,11 @@ def _report(folder: Path) -> None:
 
 
 def _summary(rows: Sequence[Row]) -> Table:
-    """Return how every solver has done in every formulation."""
-    table = Table(box=None, pad_edge=False)
+    """Return how every solver has done in every formulation, with medians over the rows that it solved."""
+    table = Table(box=None, pad_edge=False, caption=TIMES, caption_justify="left")
     for name in ("formulation", "solver", "start"):
         table.add_column(name)
-    for name in ("solved", "of", "false claims", "median time"):
+    for name in ("solved", "of", "false claims", "median solve", "median total"):
         table.add_column(name, justify="right")
     columns: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
@@ -181,14 +187,20 @@ def _summary(rows: Sequence[Row]) -> Table:
     for names, own in columns.items():
         solved = [row for row in own if row.ok]
         false = sum(not row.claim_right for row in own)
-        middle = f"{1e3 * median(row.solve_seconds for row in solved):.3g} ms" if solved else ""
-        table.add_row(*names, str(len(solved)), str(len(own)), str(false), middle)
+        middles = (_middle([row.solve_seconds for row in solved]), _middle([_total(row) for row in solved]))
+        table.add_row(*names, str(len(solved)), str(len(own)), str(false), *middles)
     return table
 
 
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "after its run"
+def _total(row: Row) -> float:
+    return row.build_seconds + row.solve_seconds + row.recover_seconds
+
+
+def _middle(seconds: Sequence[float]) -> str:
+    return f"{1e3 * median(seconds):.3g} ms" if seconds else ""
+
+
+def _time(seconds: float) -> str:
     for size, unit in ((3600.0, "h"), (60.0, "min"), (1.0, "s")):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -39,7 +39,7 @@ def make_model(system: str, options: Mapping[str, Any]) -> mf.Model:
             f"no system {system!r};{nearest(system, known)} known: {', '.join(known)}; "
             "a robot is a path to a .urdf or .xml (MJCF) file"
         )
-    return mf.systems.make(system, **_set(getattr(mf.systems, system), options))
+    return mf.systems.make(system, **_set(mf.systems.maker(system), options))
 
 
 def start_state(model: mf.Model, start: Start, seed: int) -> State:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 from mcpframe.exceptions import OptionError
 
@@ -26,6 +27,29 @@ AllowCode = Annotated[
     ),
 ]
 """Option of every command that opens a scene or a study to run it."""
+
+
+class Command(TyperCommand):
+    """A command whose help shows no type beside flags, for they take no value."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, ``--help`` among them."""
+        return _flags_bare(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """The same for a group of commands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, ``--help`` among them."""
+        return _flags_bare(super().get_params(ctx))
+
+
+def _flags_bare(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
 
 
 def console() -> Console:

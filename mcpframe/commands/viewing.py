@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,17 +73,9 @@ def view(
     if gif is not None:
         console().print(f"film: {save_gif(run, gif, fps, speed, seen)}")
     if strip is overlay is gif is None:
-        _serve(run, port, host, seen, speed, browser)
+        from mcpframe.view.viewer import play
 
-
-def _serve(run: Trajectory, port: int, host: str, camera: Camera | None, speed: float, browser: bool) -> None:
-    from mcpframe.view.viewer import Viewer
-
-    with Viewer(run, port, host, camera, speed) as viewer:
-        print(f"{run!r}: {viewer.address} (Ctrl-C ends)", flush=True)
-        if browser:
-            webbrowser.open(viewer.address)
-        viewer.wait()
+        play(run, port, host, seen, speed, browser)
 
 
 def _camera(text: str) -> Camera:

@@ -7,10 +7,13 @@ against the step itself, with v the hinge rates before (-) and after (+) it, h =
     normal           v_n+ + shift >= 0 from the bodies' velocities, F_n >= 0;
     complementarity  the smaller of the two is zero;
     friction         the other rows of the contact's law at that velocity, and the wrench is Wd β;
-    closures         G_b v+ is the rate asked for, as far as any velocity can have it;
+    closures         G_b v+ is the rate asked for, as far as any velocity can have it; rows that repeat others
+                     ask for nothing;
     limits           ±θ̇+ + shift >= 0  _|_  p_l >= 0;
     energy           T+ - T- = p . (v+ + v-)/2 summed over all impulses, forces among them; and in an impact
                      that nothing drives T+ <= T-.
+
+`mcpframe.simulation.step.certificate` is the same in compiled code, for the steps of a run.
 
 Each is a figure without units: the error relative to the largest momentum, speed or impulse of its own kind.
 The slack σ of a law is not taken from the outcome where the law's rows say what it has to be.
@@ -42,6 +45,7 @@ from mcpframe.contact.limits import all_limits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import ProblemError
+from mcpframe.multibody.independence import IndependentRows
 from mcpframe.multibody.kernels.momentum import FAINT, momentum_error
 
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ def contact_shift(step: ContactStep) -> Array:
     shift = np.zeros((step.n_u, 6))
     if step.contact_bias:
         shift += step.dt * relative(step.contacts, lambda link, point: bias_at(step.state, link, point))
-    shift[:, FORCE_N] += step.contact_shift
+    shift[:, FORCE_N:] += step.contact_shift
     return shift
 
 
@@ -120,7 +124,6 @@ class _Evidence:
         self.outcome, self.dt = outcome, step.dt
         self.before, self.after = _at(step.state, step.state.theta_dot), _at(step.state, outcome.theta_dot)
         self.free = _at(step.state, step.state.theta_dot + step.dt * step.free_acceleration)
-        self.mean = 0.5 * (self.before.theta_dot + self.after.theta_dot)
         wrenches = self.before.apply_wrenches(self.before.link_wrenches(step.wrenches or {}))
         self.force = step.tau + self.before.passive_force() + wrenches
         _check_sizes(self.step.law_rows, outcome)
@@ -130,7 +133,7 @@ class _Evidence:
     @cached_property
     def closure_matrix(self) -> Array:
         """G_b on hinge rates, column by column from the velocities at unit rates [n_b, N]."""
-        unit = np.eye(self.mean.size)
+        unit = np.eye(self.before.theta_dot.size)
         columns = [_closure_velocities(_at(self.before, rates)) for rates in unit]
         return np.array(columns).reshape(len(unit), -1).T
 
@@ -138,22 +141,23 @@ class _Evidence:
     def hinge_impulses(self) -> Array:
         """Impulses of limits and closures at the hinges, by virtual work [N]."""
         limits, index = all_limits(self.before.tree), self.step.limit_index
-        impulses = np.zeros(self.mean.size)
+        impulses = np.zeros(self.before.theta_dot.size)
         np.add.at(impulses, limits.dof[index], limits.sign[index] * self.outcome.p_l)
         return impulses + self.closure_matrix.T @ self.outcome.p_b if self.outcome.p_b.size else impulses
 
     @cached_property
-    def balance(self) -> tuple[Array, float]:
-        """What is missing, h (τ - C) + J* p - Mass (v+ - v-) [N], and the scale of what adds up to it."""
-        change, errors = self.after.theta_dot - self.before.theta_dot, np.empty(self.mean.size)
+    def balance(self) -> tuple[Array, float, Array]:
+        """What is missing, h (τ - C) + J* p - Mass (v+ - v-) [N], its scale, the balance of energy [4]."""
+        change, errors = self.after.theta_dot - self.before.theta_dot, np.empty(self.before.theta_dot.size)
+        energy = np.empty(4)
         self.before.take_forces(self.force)
         push = body_pushes(self.before, self.step.contacts, self.outcome.wrenches)
-        arrays = self.before.I, self.before.X, change, self.dt, push, self.hinge_impulses, errors
+        arrays = self.before.I, self.before.X, change, self.dt, push, self.hinge_impulses, errors, energy
         _, scale = momentum_error(*arrays)
-        return errors, max(scale, LEAST)
+        return errors, max(scale, LEAST), energy
 
     def momentum(self) -> Iterable[Finding]:
-        errors, scale = self.balance
+        errors, scale, _ = self.balance
         for name, error in zip(self.before.tree.dof_names, errors, strict=True):
             yield abs(error) / scale, f"dof {name!r} is left with {error:.3g} N s or N m s"
 
@@ -165,24 +169,31 @@ class _Evidence:
         return contact_velocities(self.after, self.step.contacts) + contact_shift(self.step)
 
     @cached_property
+    def fastest_rate(self) -> float:
+        """The largest rate of a hinge, before, after, and if all were free."""
+        states = self.before, self.after, self.free
+        return float(np.abs([state.theta_dot for state in states]).max(initial=0.0))
+
+    @cached_property
     def speed_scale(self) -> Array:
         """Largest angular and linear speed of a body at a contact, before, after, and if it were free [6].
 
         Turning and sliding are compared over the distance of the contacts from their bodies' frames: a body
-        that only slides turns by rounding, which has no scale of its own.
+        that only slides turns by rounding, which has no scale of its own. Bodies at rest are shaken by what
+        moves elsewhere: a faint share of the fastest hinge counts too.
         """
         states = self.before, self.after, self.free
         speeds = np.array([body_speeds(state, self.step.contacts) for state in states])
         turning, sliding = speeds.max(axis=(0, 1, 2), initial=0.0)
         arm = longest_arm(self.before, self.step.contacts) or 1.0
-        speed = max(sliding, arm * turning, LEAST)
+        speed = max(sliding, arm * max(turning, FAINT * self.fastest_rate), LEAST)
         return np.repeat([speed / arm, speed], 3)
 
     @cached_property
     def impulse_scale(self) -> Array:
         """Largest moment and force impulse of a contact, not less than a faint share of all momentum [6]."""
         mass = sum(link.mass for link in self.before.tree.links)
-        faint = FAINT * max(mass * self.speed_scale[FORCE_N], LEAST)
+        faint = FAINT * max(mass * self.speed_scale[FORCE_N], self.balance[1], LEAST)
         parts = np.linalg.norm(self.outcome.wrenches.reshape(-1, 2, 3), axis=2)
         moment, force = parts.max(axis=0, initial=0.0)
         force = max(force, faint)
@@ -197,9 +208,11 @@ class _Evidence:
             self.velocities,
             _split(self.outcome.beta, sizes[0]),
             _split(self.outcome.sigma, sizes[1]),
+            _split(self.step.slack_shift, sizes[1]),
             strict=True,
         )
-        return [LawCheck(*part, self.speed_scale, self.impulse_scale) for part in parts]
+        scales = self.speed_scale, self.impulse_scale
+        return [LawCheck(*part[:-1], *scales, part[-1]) for part in parts]
 
     def _at_contacts(self, figure: Callable[[LawCheck], Finding]) -> Iterable[Finding]:
         for i, (check, contact) in enumerate(zip(self.contact_checks, self.step.contacts, strict=True)):
@@ -225,12 +238,13 @@ class _Evidence:
         model = self.before.model
         if not model.closures:
             return
-        error = _closure_velocities(self.after) - self.step.closure_rate
-        error = _within_range(self.closure_matrix, error)
+        kept = IndependentRows.of(self.before, self.step.bilateral, self.step.independent).kept
+        asked, error = self.step.closure_rate[kept], np.zeros(len(self.closure_matrix))
+        off = _closure_velocities(self.after)[kept] - asked
+        error[kept] = _within_range(self.closure_matrix[kept], off)
         states = self.before, self.after, self.free
-        rates = np.abs([state.theta_dot for state in states]).max(axis=0)
-        asked = np.abs(self.step.closure_rate).max(initial=0.0)
-        scale = max(float((np.abs(self.closure_matrix) @ rates).max(initial=0.0)), asked, LEAST)
+        fastest = max(float(self.step.bilateral.speed(state).max(initial=0.0)) for state in states)
+        scale = max(fastest, float(np.abs(asked).max(initial=0.0)), LEAST)
         row = 0
         for i, closure in enumerate(model.closures):
             for k in range(closure.n_rows):
@@ -245,9 +259,7 @@ class _Evidence:
         every, index, p_l = all_limits(self.before.tree), self.step.limit_index, self.outcome.p_l
         dof, sign = every.dof[index], every.sign[index]
         speed = sign * self.after.theta_dot[dof] + self.step.limit_shift
-        states = self.before, self.after, self.free
-        rates = np.abs([state.theta_dot[dof] for state in states])
-        speed_scale = max(float(rates.max(initial=0.0)), LEAST)
+        speed_scale = max(self.fastest_rate, LEAST)
         impulse_scale = max(float(np.abs(p_l).max(initial=0.0)), FAINT * self.balance[1])
         for d, v, p in zip(dof, speed, p_l, strict=True):
             figure = abs(min(v / speed_scale, p / impulse_scale))
@@ -257,28 +269,16 @@ class _Evidence:
     # Energy.
 
     def energy(self) -> Iterable[Finding]:
-        before, after = self.before.kinetic_energy(), self.after.kinetic_energy()
-        work = self._work()
-        scale = max(before + after + float(np.abs(work).sum()), LEAST)
-        missing = after - before - float(work.sum())
+        before, after, work, turnover = (float(part) for part in self.balance[2])
+        scale = max(before + after + turnover, LEAST)
+        missing = after - before - work
         yield abs(missing) / scale, f"{missing:.3g} J come from nowhere"
         if self._is_undriven():
             yield max(after - before, 0.0) / scale, f"the impact adds {after - before:.3g} J"
 
-    def _work(self) -> Array:
-        """Work of forces, contacts, hinges and inertial forces, each impulse times the mean velocity."""
-        mean = _at(self.before, self.mean)
-        forces = self.dt * (self.force - self.before.bias_force()) * self.mean
-        seen = contact_velocities(mean, self.step.contacts)
-        own = in_frames(self.step.contacts, self.outcome.wrenches)
-        limits, index = all_limits(self.before.tree), self.step.limit_index
-        at_limits = limits.sign[index] * self.outcome.p_l * self.mean[limits.dof[index]]
-        at_closures = self.outcome.p_b * _closure_velocities(mean)
-        return np.concatenate([forces, (own * seen).ravel(), at_limits, at_closures])
-
     def _is_undriven(self) -> bool:
         """Return whether this is an impact in which nothing is to open and no closure is to move."""
-        if self.dt > 0.0:
+        if self.step.law_dt > 0.0:
             return False
         shifts = contact_shift(self.step), self.step.limit_shift
         opens = any((shift < 0.0).any() for shift in shifts)

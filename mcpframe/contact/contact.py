@@ -16,16 +16,19 @@ from mcpframe.arrays import Array, frozen
 from mcpframe.contact.frames import contact_frame, three_numbers
 from mcpframe.contact.law import ContactLaw, LawLike, LawRows, find_law, law_rows
 from mcpframe.exceptions import ModelError
+from mcpframe.jit.memory import VECTOR, columns
 from mcpframe.multibody.model.link import WORLD
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.tree import Tree
 
 Parameters: TypeAlias = tuple[tuple[str, Any], ...]
 
-POINT, NORMAL, TANGENT_1, TANGENT_2 = slice(0, 4), slice(4, 8), slice(8, 12), slice(12, 16)
-GAP, MU, RESTITUTION = 16, 17, 18
-RECORD = 20
+R_POINT, R_NORMAL, R_TANGENT_1, R_TANGENT_2, GAP, MU, RESTITUTION, RECORD = columns(
+    VECTOR, VECTOR, VECTOR, VECTOR, 1, 1, 2
+)
 """One contact in a row of doubles: vectors padded with a zero to four lanes, three numbers, one unused."""
+POINT, NORMAL = slice(R_POINT, R_NORMAL), slice(R_NORMAL, R_TANGENT_1)
+TANGENT_1, TANGENT_2 = slice(R_TANGENT_1, R_TANGENT_2), slice(R_TANGENT_2, GAP)
 _NO_RECORD = np.zeros(0)
 
 

@@ -34,6 +34,21 @@ def motion_at(I, X, body, point):
     return w, v + cross(w, point - at)
 
 
+@inline
+def write_velocity(I, X, contacts, c, records, r, out, o):
+    """Write the velocity of A relative to B of one contact for the motions that B_ACCELERATION holds."""
+    point = load(records, r)
+    w_a, v_a = motion_at(I, X, get(contacts, c + C_BODY_A), point)
+    w_b, v_b = motion_at(I, X, get(contacts, c + C_BODY_B), point)
+    w, v = w_a - w_b, v_a - v_b
+    for k in range(3):
+        axis = load(records, r + AXES[k])
+        put(out, o + k, dot(axis, w))
+        put(out, o + 4 + k, dot(axis, v))
+    put(out, o + 3, 0.0)
+    put(out, o + 7, 0.0)
+
+
 @kernel(Indices, VectorOut, Vector, Indices, Vector, VectorOut)
 def contact_velocities(I, X, rates, contacts, records, out):
     """Write the velocity of A relative to B of every contact in its frame, [ω; v] along n, t_1, t_2.
@@ -49,13 +64,4 @@ def contact_velocities(I, X, rates, contacts, records, out):
     """
     body_motions(I, X, rates)
     for i in range(contacts.shape[0] // CONTACT_ROW):
-        point = load(records, i * RECORD)
-        w_a, v_a = motion_at(I, X, get(contacts, i * CONTACT_ROW + C_BODY_A), point)
-        w_b, v_b = motion_at(I, X, get(contacts, i * CONTACT_ROW + C_BODY_B), point)
-        w, v = w_a - w_b, v_a - v_b
-        for k in range(3):
-            axis = load(records, i * RECORD + AXES[k])
-            put(out, i * PAIR + k, dot(axis, w))
-            put(out, i * PAIR + 4 + k, dot(axis, v))
-        put(out, i * PAIR + 3, 0.0)
-        put(out, i * PAIR + 7, 0.0)
+        write_velocity(I, X, contacts, i * CONTACT_ROW, records, i * RECORD, out, i * PAIR)

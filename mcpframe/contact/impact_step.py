@@ -2,7 +2,8 @@
 
 With dt = 0 forces add nothing, closures keep their rate, G_b θ̇+ = U, and contacts see their approach alone:
 the problem of [J14, Eq. (54)]. Where they are to rebound, v_n+ >= rebound, the rows are shifted by as much.
-All formulations write it as they write any other step.
+Where impulses have been given back, friction leans on them too, |p_t| <= mu (p_n + given): a constant in the
+rows of σ. All formulations write it as they write any other step.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class ImpactStep(ContactStep):
             given.
         limits: joint limits that take part, however far away; those within `TOUCH` unless given.
         limit_rebound: speed at which each of these is to be left at least [n_l]; zero unless given.
+        given: normal impulse, contact by contact, that the rates of the state already have in them and that
+            friction may lean on besides the impulses of the problem [n_u], N s; zero unless given.
     """
 
     def __init__(
@@ -51,32 +54,44 @@ class ImpactStep(ContactStep):
         rebound: ArrayLike | None = None,
         limits: ChosenLimits | None = None,
         limit_rebound: ArrayLike | None = None,
+        given: ArrayLike | None = None,
     ) -> None:
         super().__init__(state, contacts, dt=1.0, law=law, limits=limits)
-        self.dt = 0.0
+        self.dt = self.law_dt = 0.0
         self.free_acceleration = np.zeros(state.model.n_dofs)
         if rebound is not None:
-            self.contact_shift = -_speeds("rebound", rebound, self.n_u)
+            self.contact_shift = np.zeros((self.n_u, 3))
+            rebound = _not_negative("rebound", rebound, self.n_u, "a speed to open at")
+            self.contact_shift[:, 0] = -rebound
         if limit_rebound is not None:
-            self.limit_shift = -_speeds("limit_rebound", limit_rebound, self.limit_index.size)
+            n_l = self.limit_index.size
+            self.limit_shift = -_not_negative("limit_rebound", limit_rebound, n_l, "a speed to open at")
+        none = np.zeros(self.n_u)
+        self.given = none if given is None else _not_negative("given", given, self.n_u, "a normal impulse")
 
     @cached_property
     def contact_shift(self) -> Array:
-        """Speed that the rows of contacts add along their normals [n_u], m/s: minus the rebound."""
-        return np.zeros(self.n_u)
+        """Speeds that the rows of contacts add [n_u, 3], m/s: minus the rebound along their normals."""
+        return np.zeros((self.n_u, 3))
 
     @cached_property
     def limit_shift(self) -> Array:
         """Speed that the rows of limits add [n_l]: minus the rebound; nothing moves, so gaps do not count."""
         return np.zeros(self.limit_index.size)
 
+    @cached_property
+    def slack_shift(self) -> Array:
+        """What the impulses given back add to the rows of σ [n_σ], by each contact's law."""
+        parts = [rows.leaning(p) for rows, p in zip(self.law_rows, self.given, strict=True)]
+        return np.concatenate([np.zeros(0), *parts])
+
     def limit_reach(self) -> Array:
         """Return how far from a limit a hinge may be to touch it [N]."""
         return np.full(self.state.model.n_dofs, TOUCH)
 
 
-def _speeds(name: str, given: ArrayLike, n: int) -> Array:
-    speeds = values(name, given, (n,))
-    if (speeds < 0.0).any():
-        raise ModelError(f"{name}: {speeds.min():g}: a speed to open at is not negative")
-    return speeds
+def _not_negative(name: str, given: ArrayLike, n: int, what: str) -> Array:
+    numbers = values(name, given, (n,))
+    if (numbers < 0.0).any():
+        raise ModelError(f"{name}: {numbers.min():g}: {what} is not negative")
+    return numbers

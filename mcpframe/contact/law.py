@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOMENT_N, MOMENT_1, MOMENT_2, FORCE_N, FORCE_1, FORCE_2 = range(6)
 """Rows of Wd."""
+UNIT = 1e-12
+"""How far the length of a friction direction may be from one: rounding is 1e-16."""
 REMEMBERED = 1000
 """How many rows of laws are kept for later steps."""
 
@@ -97,6 +99,25 @@ class LawRows:
         return int(self.N.shape[1])
 
     @cached_property
+    def normal(self) -> int:
+        """Which β is the normal impulse F_n alone, a unit of it a unit of force; -1 where none is."""
+        unit = np.zeros(6)
+        unit[FORCE_N] = 1.0
+        found = np.flatnonzero((self.Wd == unit[:, None]).all(axis=0))
+        return int(found[0]) if found.size else -1
+
+    def leaning(self, impulse: float) -> Array:
+        """Return what a normal impulse besides F_n adds to the rows of σ, P e_n times it [s].
+
+        So the bounds of a law that grow with F_n grow with the whole normal impulse, whatever the law: mu of
+        it for Coulomb's, the budget of each group for `friction_rows`. Bounds that do not know of F_n, and
+        laws without F_n among their unknowns, stay as they are.
+        """
+        none = self.normal < 0
+        added: Array = np.zeros(self.s) if none else self.P[:, self.normal] * impulse
+        return added
+
+    @cached_property
     def C_star_inverse(self) -> Array:
         """Pseudo-inverse of C* [r, m]: reads V_rel, in the components used, back from C* V_rel."""
         return frozen(np.asarray(np.linalg.pinv(self.C.T), dtype=np.float64))
@@ -105,8 +126,12 @@ class LawRows:
         """Raise unless the rows are those of Coulomb's cone with this mu, as `mu` promises to solvers."""
         E_hat = np.concatenate([[0.0], np.ones(max(self.m - 1, 0))])
         E_bar = np.concatenate([[mu], -np.ones(max(self.m - 1, 0))])
+        n, tangents = np.eye(6)[FORCE_N], self.Wd[[FORCE_1, FORCE_2], 1:]
         promised = (
-            self.s == 1
+            self.s == 1 <= self.m
+            and (self.Wd[:, 0] == n).all()
+            and not self.Wd[:FORCE_1, 1:].any()
+            and np.allclose(np.hypot(*tangents), 1.0, rtol=0.0, atol=UNIT)
             and (self.N[:, 0] == E_hat).all()
             and (self.P[0] == E_bar).all()
             and not (self.R.any() or self.r.any() or self.beta_lower.any() or self.sigma_lower.any())
@@ -115,8 +140,9 @@ class LawRows:
         )
         if not promised:
             raise ProblemError(
-                f"mu = {mu}: says that the rows are Coulomb's cone, N = [0; 1 .. 1], P = [mu, -1 .. -1], "
-                "R = 0, r = 0, bounds [0, inf]; they are not, so leave mu out"
+                f"mu = {mu}: says that the rows are Coulomb's cone, Wd = [n, unit tangents], "
+                "N = [0; 1 .. 1], P = [mu, -1 .. -1], R = 0, r = 0, bounds [0, inf]; they are not, so leave "
+                "mu out"
             )
 
 

@@ -28,6 +28,7 @@ class LawCheck:
         beta: its impulse coefficients [m].
         told: its slacks, as the outcome has them [s].
         speed, impulse: scales of the components of velocities and wrenches [6].
+        given: what the step adds to the rows of its slacks [s].
     """
 
     law: LawRows
@@ -36,6 +37,7 @@ class LawCheck:
     told: Array
     speed: Array
     impulse: Array
+    given: Array
 
     @cached_property
     def a(self) -> Array:
@@ -108,12 +110,12 @@ class LawCheck:
         return float(max(rows.max(initial=0.0), slacks.max(initial=0.0))), self._says()
 
     def _slack_rows(self) -> Array:
-        """Return the residuals of P β + R σ + r _|_ σ [s]."""
+        """Return the residuals of P β + R σ + r + given _|_ σ [s]."""
         law = self.law
-        budget = law.P @ self.beta + law.R @ self.sigma + law.r
+        budget = law.P @ self.beta + law.R @ self.sigma + law.r + self.given
         touched = np.where(law.N != 0.0, self.row_scale[:, None], 0.0).max(axis=0, initial=0.0)
         speed = np.where(touched > 0.0, touched, self.speed[FORCE_N])
-        scale = np.abs(law.P) @ self.beta_scale + np.abs(law.R) @ speed + np.abs(law.r)
+        scale = np.abs(law.P) @ self.beta_scale + np.abs(law.R) @ speed + np.abs(law.r) + np.abs(self.given)
         scale = np.maximum(scale, LEAST)
         return natural_residual(
             self.sigma / speed, budget / scale, law.sigma_lower / speed, law.sigma_upper / speed

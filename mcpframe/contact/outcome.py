@@ -12,7 +12,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.law import FORCE_1, FORCE_2, FORCE_N, LawRows
 from mcpframe.contact.step import ContactStep
 
-Mode: TypeAlias = Literal["separating", "rolling", "sliding"]
+Mode: TypeAlias = Literal["separating", "sticking", "sliding"]
 
 MODE_TOLERANCE = 1e-7
 """Share of (1 + the largest contact speed, m/s) below which a speed is zero: a certified solution has errors
@@ -74,8 +74,8 @@ class Outcome:
         """Mode of every contact.
 
         Read from velocities, which do not depend on how redundant contacts share their load: "separating"
-        where the gap opens, "rolling" where the points stay together, "sliding" where they slip, or where the
-        law has no friction that could hold them.
+        where the gap opens, "sticking" where the points stay together (a foot stands, a ball rolls),
+        "sliding" where they slip, or where the law has no friction that could hold them.
         """
         velocities = self.contact_velocities
         speed = MODE_TOLERANCE * (1.0 + np.abs(np.nan_to_num(velocities[:, FORCE_N:])).max(initial=0.0))
@@ -103,4 +103,4 @@ def _mode(law: LawRows, velocity: Array, speed: float) -> Mode:
     if velocity[FORCE_N] > speed:
         return "separating"
     tangential = velocity[[c for c in (FORCE_1, FORCE_2) if c in law.used]]
-    return "rolling" if tangential.size and np.hypot.reduce(tangential) <= speed else "sliding"
+    return "sticking" if tangential.size and np.hypot.reduce(tangential) <= speed else "sliding"

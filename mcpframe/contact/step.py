@@ -7,7 +7,8 @@ after the step,
 
     closures:  G_b v+ = closure_rate,
     limits:    G_l v+ + limit_shift >= 0,
-    contacts:  D* (G_u v+ + contact_row_shift) + N σ  ⟂  β.
+    contacts:  D* (G_u v+ + contact_row_shift) + N σ  ⟂  β,
+               P β + R σ + r + slack_shift            ⟂  σ.
 """
 
 from __future__ import annotations
@@ -52,11 +53,14 @@ class ContactStep:
 
     Attributes:
         state, dt, law: as given.
+        law_dt: seconds that laws are asked for; dt, but where forces have acted already.
         contacts: packed; a sequence of `Contact` too.
         tau: applied hinge forces [N].
         wrenches: applied wrenches by node or body name, or None.
         friction_directions: how many directions a law gets that leaves it open.
         position_level, contact_bias, closure_bias, baumgarte: as given.
+        independent: how many rows of closures are independent wherever loops are closed, where that is known;
+            see `mcpframe.multibody.independence`.
 
     Args:
         state: where the model is and how it moves.
@@ -76,6 +80,8 @@ class ContactStep:
         baumgarte: share of the loops' position error that the step removes, between 0 and 1.
     """
 
+    independent: int | None = None
+
     def __init__(
         self,
         state: State,
@@ -92,7 +98,7 @@ class ContactStep:
         baumgarte: float = 0.0,
     ) -> None:
         self.state = state
-        self.dt = _positive(dt)
+        self.dt = self.law_dt = _positive(dt)
         self.contacts = _packed(state, contacts)
         self.law: ContactLaw = find_law(law)
         self.friction_directions = FRICTION_DIRECTIONS
@@ -209,21 +215,29 @@ class ContactStep:
 
     @cached_property
     def contact_shift(self) -> Array:
-        """Speed that the rows of contacts add along their normals [n_u], m/s: gap/dt at position level."""
-        return self.contacts.gaps / self.dt if self.position_level else np.zeros(self.n_u)
+        """Speeds that the rows of contacts add along n, t_1, t_2 [n_u, 3], m/s: gap/dt at position level."""
+        shift = np.zeros((self.n_u, 3))
+        if self.position_level:
+            shift[:, 0] = self.contacts.gaps / self.dt
+        return shift
 
     @cached_property
     def contact_row_shift(self) -> Array:
         """Speeds that are added to `contact_rows`: `contact_shift`, and dt Ġ_u θ̇ with `contact_bias`."""
-        used = [rows.used for rows in self.law_rows]
-        along_normal = np.concatenate([np.zeros(0, np.int64), *used]) == FORCE_N
-        shift: Array = along_normal * np.repeat(self.contact_shift, [components.size for components in used])
+        shifts = np.hstack([np.zeros((self.n_u, FORCE_N)), self.contact_shift])
+        used = [row[rows.used] for row, rows in zip(shifts, self.law_rows, strict=True)]
+        shift = np.concatenate([np.zeros(0), *used])
         return shift + self.dt * self.contact_rows.bias if self.contact_bias else shift
+
+    @cached_property
+    def slack_shift(self) -> Array:
+        """Impulses that are added to the rows of σ [n_σ]: none but in an impact that gives some back."""
+        return np.zeros(sum(rows.s for rows in self.law_rows))
 
     @cached_property
     def law_rows(self) -> tuple[LawRows, ...]:
         """What every contact may do, in its own frame."""
-        return self.contacts.law_rows(self.law, self.dt, self.friction_directions)
+        return self.contacts.law_rows(self.law, self.law_dt, self.friction_directions)
 
     @cached_property
     def C(self) -> list[Array]:
@@ -236,7 +250,7 @@ class ContactStep:
         return contact_rows(self.state, self.contacts, [rows.used for rows in self.law_rows])
 
 
-LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift"})
+LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift", "slack_shift"})
 """What is not the same for another number of friction directions."""
 
 

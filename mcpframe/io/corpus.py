@@ -28,6 +28,7 @@ from mcpframe.io.hdf5 import child_dataset, child_group
 from mcpframe.io.journal import JournaledFile, committed
 from mcpframe.io.records import Arrays, Fields, Record, Texts, decode, encode, make_record
 from mcpframe.io.untrusted import reading
+from mcpframe.problem.friction import FrictionProblem
 
 FORMAT, VERSION = "mcpframe-corpus", 1
 TEXT = h5py.h5t.py_create(h5py.string_dtype(), logical=True)
@@ -119,9 +120,10 @@ class Corpus(Selection):
         z0: ArrayLike | None = None,
         provenance: Mapping[str, Any] | None = None,
         labels: Sequence[str] = (),
+        exact: FrictionProblem | None = None,
     ) -> int:
-        """Store a problem, finish its writing, and return its index; errors as of `extend`."""
-        self.extend([make_record(problem, name, z0, provenance, labels)])
+        """Store a problem, finish its writing, and return its index; arguments as of `Record`."""
+        self.extend([make_record(problem, name, z0, provenance, labels, exact)])
         return len(self) - 1
 
     def extend(self, records: Iterable[Record]) -> None:

@@ -161,7 +161,8 @@ def _links(m: Any, body: int, geometry: tuple[Geometry, ...]) -> Iterator[Link]:
         anchor = Pose(m.jnt_pos[joint])
         body_fields = inertial if joint == joints[-1] else {}
         hinge_pose = pose @ anchor @ _reference(m, joint)
-        yield Link(_link_name(m, joint), parent, pose=hinge_pose, **_hinge(m, joint), **body_fields)
+        names = {"name": _link_name(m, joint), "joint": m.joint(joint).name}
+        yield Link(**names, parent=parent, pose=hinge_pose, **_hinge(m, joint), **body_fields)
         parent, pose = _link_name(m, joint), anchor.inverse()
 
 
@@ -254,9 +255,9 @@ def _equality_name(m: Any, k: int) -> str:
 
 def _gear(m: Any, joint: int, other: int, data: Array) -> Gear:
     """Return theta_1 - ref_1 = c_0 + c_1 (theta_2 - ref_2)."""
-    ratios, offset = {_link_name(m, joint): 1.0}, data[0] + m.qpos0[m.jnt_qposadr[joint]]
+    ratios, offset = {m.joint(joint).name: 1.0}, data[0] + m.qpos0[m.jnt_qposadr[joint]]
     if other >= 0:
-        ratios[_link_name(m, other)] = -data[1]
+        ratios[m.joint(other).name] = -data[1]
         offset -= data[1] * m.qpos0[m.jnt_qposadr[other]]
     return Gear(ratios, offset=offset)
 

@@ -21,6 +21,7 @@ from mcpframe.exceptions import FileFormatError
 from mcpframe.io.npy import read_entries, read_header
 from mcpframe.io.records import TEXTS, Fields, Record, decode, encode, make_record
 from mcpframe.io.untrusted import check_size, reading
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solving.solution import Solution
 
 PathLike = str | os.PathLike[str]
@@ -34,6 +35,7 @@ def save_problem(
     name: str = "",
     provenance: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
+    exact: FrictionProblem | None = None,
 ) -> None:
     """Write a problem to an .npz file, whole or not at all.
 
@@ -41,9 +43,9 @@ def save_problem(
         path: the file; it is replaced only when the new one is complete.
         problem: `MixedLCP` or `FrictionProblem`.
         z0: point to start from [n].
-        name, provenance, labels: what is known about the problem, see `Record`.
+        name, provenance, labels, exact: what is known about the problem, see `Record`.
     """
-    arrays, texts = encode(make_record(problem, name, z0, provenance, labels))
+    arrays, texts = encode(make_record(problem, name, z0, provenance, labels, exact))
     _write(path, arrays | {key: np.array(text) for key, text in texts.items()})
 
 

@@ -21,7 +21,7 @@ READERS: dict[str, Callable[..., Model]] = {".urdf": load_urdf, ".xml": load_mjc
 
 def typed_options(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options of a function with values of the types that it declares, or raise OptionError."""
-    hints = get_type_hints(function)
+    hints = get_type_hints(function)  # a function of a user's need not say types
     known = [name for name in inspect.signature(function).parameters if name != "path"]
     for key in options:
         if key not in known:
@@ -29,7 +29,7 @@ def typed_options(function: Callable[..., Any], options: Mapping[str, Any]) -> d
             raise OptionError(
                 f"{function.__name__} has no option {key!r};{nearest(key, known)} (options: {listed})"
             )
-    return {key: _typed(key, hints[key], value) for key, value in options.items()}
+    return {key: _typed(key, hints.get(key, Any), value) for key, value in options.items()}
 
 
 def _typed(key: str, hint: Any, value: Any) -> Any:

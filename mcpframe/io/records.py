@@ -3,7 +3,8 @@
 | kind                | fields                                                                     |
 | ------------------- | -------------------------------------------------------------------------- |
 | ``mixed_lcp``       | ``M, q, lower, upper``, text ``layout`` (JSON list of [block, size]);      |
-|                     | with contacts ``contacts_normal, _friction, _slip, _mu``                   |
+|                     | with contacts ``contacts_normal, _friction, _slip, _mu``; where it is the  |
+|                     | polygon of an exact cone that is known, ``exact_W, _q, _mu, _dim``         |
 | ``friction``        | ``W, q, mu, dim``                                                          |
 | ``global_friction`` | ``M, H, f, w, mu, dim``                                                    |
 | all                 | ``z0`` where given; texts ``kind, name``; ``provenance, labels`` (JSON)    |
@@ -35,6 +36,8 @@ Stored = Mapping[str, Any]
 """Fields of a file by name: what has shape and dtype, and becomes an array when it is asked for."""
 Texts = dict[str, str]
 CONTACT_FIELDS = ("normal", "friction", "slip", "mu")
+EXACT = "exact_"
+"""Before the fields of the exact cone of a mixed LCP."""
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 TEXTS = ("kind", "name", "layout", "provenance", "labels")
 """Fields that are texts."""
@@ -50,6 +53,7 @@ class Record:
         z0: point to start from [n], or None.
         provenance: where it comes from; anything that JSON can hold.
         labels: tags to choose it by.
+        exact: of a mixed LCP the same with the exact friction cone, where that is known.
     """
 
     problem: Any
@@ -57,6 +61,7 @@ class Record:
     z0: NDArray[np.float64] | None = None
     provenance: Mapping[str, Any] = field(default_factory=dict)
     labels: tuple[str, ...] = ()
+    exact: FrictionProblem | None = None
 
 
 def make_record(
@@ -65,6 +70,7 @@ def make_record(
     z0: ArrayLike | None = None,
     provenance: Mapping[str, Any] | None = None,
     labels: Sequence[str] = (),
+    exact: FrictionProblem | None = None,
 ) -> Record:
     """Check what goes with a problem and put it into a record."""
     start = None if z0 is None else real_array("z0", z0)
@@ -72,7 +78,7 @@ def make_record(
         raise ProblemError(f"z0: shape {start.shape}, expected ({problem.n},)")
     if isinstance(labels, str):
         raise ProblemError(f"labels: expected a list of texts, got the text {labels!r}")
-    return Record(problem, name, start, dict(provenance or {}), tuple(labels))
+    return Record(problem, name, start, dict(provenance or {}), tuple(labels), exact)
 
 
 def encode(record: Record) -> tuple[Arrays, Texts]:
@@ -85,6 +91,8 @@ def encode(record: Record) -> tuple[Arrays, Texts]:
     arrays, texts = KINDS[kind][0](record.problem)
     if record.z0 is not None:
         arrays["z0"] = record.z0
+    if record.exact is not None:
+        arrays |= {f"{EXACT}{name}": field for name, field in _friction_fields(record.exact)[0].items()}
     texts |= {"kind": kind, "name": record.name, "provenance": _json("provenance", record.provenance)}
     texts["labels"] = _json("labels", list(record.labels))
     return arrays, texts
@@ -127,7 +135,7 @@ def decode(arrays: Stored, texts: Mapping[str, str], where: str) -> Record:
             problem = KINDS[kind][1](arrays, texts, where)
             z0 = required("z0", arrays, where, problem.n) if "z0" in arrays else None
             about = parsed("provenance", texts, where, dict), parsed("labels", texts, where, list)
-            return make_record(problem, texts.get("name", ""), z0, *about)
+            return make_record(problem, texts.get("name", ""), z0, *about, _read_exact(arrays, where))
         except ProblemError as error:
             raise FileFormatError(f"{where}: {error}") from None
 
@@ -215,7 +223,8 @@ def _mixed_lcp_fields(problem: MixedLCP) -> tuple[Arrays, Texts]:
 def _read_mixed_lcp(arrays: Stored, texts: Mapping[str, str], where: str) -> MixedLCP:
     n = _length("q", arrays, where)
     M = read_matrix("M", arrays, where, (n, n))
-    q, lower, upper = (required(name, arrays, where, max(n, 1)) for name in ("q", "lower", "upper"))
+    q = required("q", arrays, where)
+    lower, upper = _bounds(arrays, where, max(n, 1))
     blocks = parsed("layout", texts, where, list) if "layout" in texts else None
     contacts = None
     if "contacts_normal" in arrays:
@@ -228,6 +237,13 @@ def _read_mixed_lcp(arrays: Stored, texts: Mapping[str, str], where: str) -> Mix
     return MixedLCP(M, q, lower, upper, layout=layout, contacts=contacts)
 
 
+def _bounds(arrays: Stored, where: str, most: int) -> tuple[Any, Any]:
+    """Return lower and upper bounds; a problem that comes with neither is an LCP."""
+    if "lower" not in arrays and "upper" not in arrays:
+        return 0.0, np.inf
+    return required("lower", arrays, where, most), required("upper", arrays, where, most)
+
+
 def _friction_fields(problem: FrictionProblem) -> tuple[Arrays, Texts]:
     arrays = matrix_fields("W", problem.W) | {"q": problem.q}
     return arrays | {"mu": problem.mu, "dim": np.array(problem.dim)}, {}
@@ -238,6 +254,12 @@ def _read_friction(arrays: Stored, texts: Mapping[str, str], where: str) -> Fric
     W = read_matrix("W", arrays, where, (n, n))
     q, mu, dim = (required(name, arrays, where, max(n, 1)) for name in ("q", "mu", "dim"))
     return FrictionProblem(W, q, mu, _integer("dim", dim, where))
+
+
+def _read_exact(arrays: Stored, where: str) -> FrictionProblem | None:
+    """Return the problem with the exact cone that is stored beside one without."""
+    fields = {name.removeprefix(EXACT): arrays[name] for name in arrays if name.startswith(EXACT)}
+    return _read_friction(fields, {}, f"{where}: {EXACT.rstrip('_')}") if fields else None
 
 
 def _global_friction_fields(problem: FrictionProblem) -> tuple[Arrays, Texts]:

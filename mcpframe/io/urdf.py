@@ -37,10 +37,10 @@ def load_urdf(
 ) -> Model:
     """Read a robot from a URDF file.
 
-    Links keep their names; the hinge of a link, its limits and its damping are those of the joint whose child
-    it is. Coordinates are in the order of Pinocchio for the same file: depth first, children sorted by the
-    name of their joint. So theta and theta_dot are its q and v, but for two kinds of joint: a continuous one
-    is an angle here and (cos, sin) there, a planar one is (x, y, angle) and their rates here.
+    Links and joints keep their names; the hinge of a link, its limits and its damping are those of the joint
+    whose child it is. Coordinates are in the order of Pinocchio for the same file: depth first, children
+    sorted by the name of their joint. So theta and theta_dot are its q and v, but for two kinds of joint: a
+    continuous one is an angle here and (cos, sin) there, a planar one is (x, y, angle) and their rates here.
 
     Mimic joints keep their own coordinate and become `Gear` closures. Effort and velocity limits belong to
     actuators and are not read. What else the model has no place for (friction of joints, transmissions, ...)
@@ -86,10 +86,10 @@ def _model(file: Path, robot: Any, floating_base: bool, armature: float, left_ou
         built.append(Link(hinge="free" if floating_base else "locked", **fields[root]))
     for joint in _depth_first(root, joints):
         hinge = _hinge(joint, left_out) | {"armature": armature if joint.type in ONE_DOF else 0.0}
-        built.append(Link(parent=names[joint.parent], **hinge, **fields[joint.child]))
+        built.append(Link(parent=names[joint.parent], joint=joint.name, **hinge, **fields[joint.child]))
     if WORLD_LINK in (link.name for link in built):
         left_out.add("names of links", f"{WORLD!r} is here {WORLD_LINK!r}")
-    gears = tuple(_gears(joints, names, left_out))
+    gears = tuple(_gears(joints, left_out))
     return Model(built, closures=gears, name=robot.name, geometry=floor)
 
 
@@ -185,7 +185,7 @@ def _hinge(joint: Any, left_out: LeftOut) -> dict[str, Any]:
     return fields
 
 
-def _gears(joints: dict[str, Any], names: dict[str, str], left_out: LeftOut) -> Iterator[Gear]:
+def _gears(joints: dict[str, Any], left_out: LeftOut) -> Iterator[Gear]:
     """Yield theta = multiplier theta_other + offset for every joint that mimics another."""
     for joint in joints.values():
         if joint.mimic is None:
@@ -197,9 +197,9 @@ def _gears(joints: dict[str, Any], names: dict[str, str], left_out: LeftOut) -> 
         if joint.type not in ONE_DOF or other.type not in (*ONE_DOF, "fixed"):
             left_out.add("mimic of joints without one coordinate", joint.name)
             continue
-        ratios = {names[joint.child]: 1.0}
+        ratios = {joint.name: 1.0}
         if other.type != "fixed":
-            ratios[names[other.child]] = -joint.mimic.multiplier
+            ratios[other.name] = -joint.mimic.multiplier
         yield Gear(ratios, offset=joint.mimic.offset)
 
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import frozen, real_array, real_matrix, real_vector
 from mcpframe.exceptions import ProblemError
+from mcpframe.notebook import html
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
 
@@ -77,6 +78,13 @@ class FrictionProblem:
     def __repr__(self) -> str:
         form = "local" if self.global_form is None else f"global, n_v={self.global_form.n_v}"
         return f"FrictionProblem(n={self.n}, contacts={self.n_c}, dim={self.dim}, {form})"
+
+    def _repr_html_(self) -> str:
+        form = "local (W, q)" if self.global_form is None else f"global, {self.global_form.n_v} velocities"
+        low, high = float(self.mu.min(initial=np.inf)), float(self.mu.max(initial=-np.inf))
+        mu = "" if not self.mu.size else f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        about = {"contacts": self.n_c, "dimension": self.dim, "form": form, "friction": mu}
+        return html.card(f"Friction problem, n = {self.n}", about)
 
     @property
     def n(self) -> int:

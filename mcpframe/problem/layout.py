@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +17,17 @@ from mcpframe.exceptions import ProblemError, nearest
 class Layout:
     """Consecutive named blocks of z, in order.
 
+    Attributes:
+        sizes: of the blocks.
+        labels: names of the entries of blocks whose entries have names of their own.
+
     >>> layout = Layout({"beta": 20, "sigma": 4})
     >>> layout["sigma"]
     slice(20, 24, None)
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, size in self.sizes.items():
@@ -54,6 +59,14 @@ class Layout:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)
+
+    def label(self, i: int) -> str:
+        """Return what entry i of z is called: its own name, or its block and place, ``beta[3]``."""
+        for name, size in self.sizes.items():
+            if i < size:
+                return self.labels[name][i] if name in self.labels else f"{name}[{i}]"
+            i -= size
+        return str(i + self.n)
 
     def split(self, z: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """Return the blocks of z by name, as views."""

@@ -19,11 +19,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import check_finite, frozen, real_array, real_matrix, real_vector
 from mcpframe.exceptions import ProblemError
+from mcpframe.notebook import html
 from mcpframe.problem import facts
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.residual import certify_dense, certify_sparse, natural_residual
 
 Array = NDArray[np.float64]
+
+
+SHOWN_ENTRIES, SHOWN_WHOLE = 6, 400
+"""Rows up to which a notebook shows M itself, and where it is not zero."""
 
 
 class Evaluator(Protocol):
@@ -116,6 +121,17 @@ class MixedLCP:
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
         return f"MixedLCP(n={self.n}, {kind}, free={int(self.free.sum())}, blocks={dict(self.layout.sizes)})"
+
+    def _repr_html_(self) -> str:
+        kind = f"sparse, {self.M_csr.nnz} entries" if self.is_sparse else "dense"
+        contacts = "" if self.contacts is None else self.contacts.mu.size
+        if self.n <= SHOWN_ENTRIES:
+            rows = zip(self.M_dense, self.q, self.lower, self.upper, strict=True)
+            cells = [[f"{value:.4g}" for value in (*M, q, low, high)] for M, q, low, high in rows]
+            seen = html.grid(["M", *[""] * (self.n - 1), "q", "lower", "upper"] if self.n else [], cells)
+        else:
+            seen = html.pattern(self.M) if self.n <= SHOWN_WHOLE else html.Markup("")
+        return html.card(f"Mixed LCP, n = {self.n}, {kind}", {**_shape(self), "contacts": contacts}, seen)
 
     @property
     def is_sparse(self) -> bool:
@@ -214,6 +230,9 @@ class MCP:
     def __repr__(self) -> str:
         return f"MCP({self.F.name()}, n={self.n}, parameters={self.p.size})"
 
+    def _repr_html_(self) -> str:
+        return html.card(f"MCP, n = {self.n}", {"F": self.F, **_shape(self), "p": html.vector(self.p)})
+
     @property
     def scale(self) -> float:
         """1: solved means r <= tol, for F has no vector q to be measured against."""
@@ -278,6 +297,17 @@ class MCP:
 
 
 Problem = MixedLCP | MCP
+
+
+def _shape(problem: Problem) -> dict[str, object]:
+    """Return how many rows of each kind there are, and the blocks of z, as a notebook shows them."""
+    boxed = np.isfinite(problem.lower) & np.isfinite(problem.upper) & ~problem.fixed
+    counts = {"free rows": problem.free, "fixed": problem.fixed, "with both bounds": boxed}
+    blocks = [f"{name} {size}" for name, size in problem.layout.sizes.items() if size]
+    return {
+        "blocks": ", ".join(blocks) if len(blocks) > 1 else "",
+        **{name: int(rows.sum()) or "" for name, rows in counts.items()},
+    }
 
 
 class _Affine:

@@ -49,7 +49,7 @@ def _system(table: TomlTable) -> Model:
     name = table.choice("system", tuple(systems.available()))
     options = table.table("options")
     with table.at("options"):
-        return systems.make(name, **typed_options(getattr(systems, name), options.data))
+        return systems.make(name, **typed_options(systems.maker(name), options.data))
 
 
 def _robot(table: TomlTable) -> Model:
@@ -86,12 +86,13 @@ def _blamed(tables: list[TomlTable], error: ModelError) -> TomlTable:
 
 
 def _link(table: TomlTable) -> Link:
-    keys = "name", "parent", "hinge", "pose", "mass", "com", "inertia", "geometry"
+    keys = "name", "parent", "joint", "hinge", "pose", "mass", "com", "inertia", "geometry"
     table.only(*keys, *PER_DOF)
     per_dof = {key: table.get(key) for key in PER_DOF if key in table}
     fields: dict[str, Any] = {
         "name": table.text("name"),
         "parent": table.text("parent", WORLD),
+        "joint": table.text("joint", ""),
         "hinge": _hinge(table),
         "pose": pose_of(table),
         "mass": table.number("mass", 0.0),

@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelError, nearest
+from mcpframe.multibody.model.link import Link
 from mcpframe.multibody.model.model import Model
+from mcpframe.multibody.model.tree import Tree
 from mcpframe.multibody.model.validation import values
 from mcpframe.spatial.transforms import Pose
 
@@ -41,14 +43,16 @@ def actuated_dofs(model: Model) -> Indices:
 
 
 def dofs_named(model: Model, names: Iterable[str], what: str = "dofs") -> Indices:
-    """Return the dofs, in order, that patterns of dof or link names mean; each must mean one at least."""
+    """Return the dofs, in order, that patterns of dof, joint or link names mean; each must mean one."""
     tree = model.tree
-    called = [{tree.dof_names[d], tree.links[k].name} for d, k in enumerate(tree.dof_link)]
+    known = {name: [d] for name, d in tree.dof_index.items()}
+    for name, k in _links_by_name(tree).items():
+        start = int(tree.coordinates.dof_start[k])
+        known[name] = list(range(start, start + tree.links[k].hinge.n_dof))
     found: set[int] = set()
     for pattern in names:
-        dofs = [d for d, own in enumerate(called) if any(matches(pattern, name) for name in own)]
+        dofs = [d for name, own in known.items() if matches(pattern, name) for d in own]
         if not dofs:
-            known = {name for own in called for name in own}
             raise ModelError(
                 f"{what}: no dof or moving link of model {model.name!r} is called {pattern!r};"
                 f"{nearest(pattern, known)}"
@@ -65,8 +69,8 @@ def rates_by_name(
     Args:
         model: whose dofs.
         what: the values' name in messages.
-        value: a number for the given dofs, a vector [N], or a table from names to numbers; a name of a link
-            with several dofs takes a number for all or a vector.
+        value: a number for the given dofs, a vector [N], or a table from names to numbers; a name of a joint
+            or link with several dofs takes a number for all or a vector.
         dofs: which ones a single number is for; all unless given.
         unnamed: number of all others.
     """
@@ -91,30 +95,39 @@ def theta_by_name(model: Model, what: str, value: ArrayLike | Mapping[str, Any],
     Args:
         model: whose coordinates.
         what: their name in messages.
-        value: all coordinates, or a table by name. A link's coordinates are a number, a vector, or for ball
-            and free hinges a `Pose`; ``link[i]`` is one coordinate of a hinge that has several.
+        value: all coordinates, or a table by name of joint or link. Coordinates are a number or a vector;
+            for ball and free hinges also a `Pose`, which says where the link is in its parent's frame (of a
+            link on the world: in the world); ``name[i]`` is one coordinate of a hinge that has several.
         start: coordinates of what the table does not name.
     """
     if not isinstance(value, Mapping):
         return frozen(model.check_theta(values(what, value, (model.n_theta,))))
     theta = np.array(start)
     for name, part in value.items():
-        for place in _theta_places(model, what, name):
-            theta[place] = _coordinates(f"{what} of {name!r}", part, place.stop - place.start)
+        for place, link in _theta_places(model, what, name):
+            theta[place] = _coordinates(f"{what} of {name!r}", part, link, place.stop - place.start)
     return frozen(model.check_theta(theta))
 
 
-def _theta_places(model: Model, what: str, pattern: str) -> list[slice]:
-    """Return where in theta the links or plain dofs lie that a pattern means."""
+def _links_by_name(tree: Tree) -> dict[str, int]:
+    """Return the moving link that a name means: that of a joint, else a link's own."""
+    moving = [k for k, link in enumerate(tree.links) if link.hinge.n_dof]
+    return {tree.links[k].name: k for k in moving} | {tree.joints[k]: k for k in moving}
+
+
+def _theta_places(model: Model, what: str, pattern: str) -> list[tuple[slice, Link]]:
+    """Return where in theta the joints, links or plain dofs of a pattern lie, with the link of each."""
     tree = model.tree
     coordinates = tree.coordinates
+    plain = dict(zip(coordinates.plain_dofs.tolist(), coordinates.plain_theta.tolist(), strict=True))
     places = {
-        link.name: slice(int(start), int(start) + link.hinge.n_theta)
-        for link, start in zip(tree.links, coordinates.theta_start, strict=True)
-        if link.hinge.n_theta
+        name: (slice(plain[d], plain[d] + 1), tree.links[tree.dof_link[d]])
+        for name, d in tree.dof_index.items()
+        if d in plain
     }
-    plain = zip(coordinates.plain_dofs.tolist(), coordinates.plain_theta.tolist(), strict=True)
-    places |= {tree.dof_names[d]: slice(i, i + 1) for d, i in plain}
+    for name, k in _links_by_name(tree).items():
+        start = int(coordinates.theta_start[k])
+        places[name] = slice(start, start + tree.links[k].hinge.n_theta), tree.links[k]
     found = [place for name, place in places.items() if matches(pattern, name)]
     if not found:
         raise ModelError(
@@ -124,11 +137,12 @@ def _theta_places(model: Model, what: str, pattern: str) -> list[slice]:
     return found
 
 
-def _coordinates(what: str, value: Any, size: int) -> Array:
+def _coordinates(what: str, value: Any, link: Link, size: int) -> Array:
     if isinstance(value, Pose):
         if size not in (4, 7):
             raise ModelError(f"{what}: a pose is for ball and free hinges; give {size} numbers")
-        return np.concatenate([value.position, value.quaternion()])[-size:]
+        seen = link.pose.inverse() @ value  # coordinates are in the hinge frame
+        return np.concatenate([seen.position, seen.quaternion()])[-size:]
     if size in (4, 7):
         return values(what, value, (size,))
     return _broadcast(what, value, size)

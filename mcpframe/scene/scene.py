@@ -16,9 +16,11 @@ from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_
 from mcpframe.contact.limits import all_limits
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.closures import closure_rows
+from mcpframe.multibody.independence import check_motion, closures_off
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.shapes import Geometry
 from mcpframe.multibody.model.validation import values
+from mcpframe.notebook import html
 from mcpframe.scene.controllers import Controller, Function, Law, Together
 from mcpframe.scene.naming import ByName, rates_by_name, theta_by_name
 from mcpframe.scene.settings import Output, Stepping
@@ -111,11 +113,30 @@ class Scene:
         self._check_loops()
 
     def __repr__(self) -> str:
-        way = self.stepping
+        stepping = self.stepping
         return (
-            f"Scene({self.name!r}, {self.model!r}, formulation={way.formulation.name!r}, "
-            f"solver={way.solver.name!r}, dt={way.dt:g}, duration={way.duration:g})"
+            f"Scene({self.name!r}, {self.model!r}, formulation={stepping.formulation.name!r}, "
+            f"solver={stepping.solver.name!r}, dt={stepping.dt:g}, duration={stepping.duration:g})"
         )
+
+    def _repr_html_(self) -> str:
+        stepping, model = self.stepping, self.model
+        surfaces = {
+            name if isinstance(name, str) else " and ".join(name): m for name, m in self.materials.items()
+        }
+        about = {
+            "model": f"{model.name}: {model.n_links} links, {model.n_dofs} dofs",
+            "closures": len(model.closures) or "",
+            "surroundings": ", ".join(shape.name or type(shape.shape).__name__ for shape in model.geometry),
+            "materials": "; ".join(
+                f"{name}: mu {m.mu:g}, restitution {m.restitution:g}" for name, m in surfaces.items()
+            ),
+            "controllers": ", ".join(type(controller).__name__ for controller in self.controllers),
+            "formulation": stepping.formulation.name,
+            "solver": stepping.solver.name,
+            "scheme": f"{stepping.scheme}, dt = {stepping.dt:g} s, {stepping.duration:g} s",
+        }
+        return html.card(f"Scene {self.name!r}", about)
 
     @property
     def gravity(self) -> Array:
@@ -163,12 +184,15 @@ class Scene:
     def _check_loops(self) -> None:
         if not self.model.closures:
             return
-        error = float(np.abs(closure_rows(self.initial_state()).error).max(initial=0.0))
-        if error > OPEN_LOOP:
+        state = self.initial_state()
+        off = np.abs(closure_rows(state).error)
+        if off.max(initial=0.0) > OPEN_LOOP:
             raise ModelError(
-                f"theta: the loops of model {self.model.name!r} are open by {error:.3g} m or rad at the "
-                "start; mcpframe.multibody.project_loops closes them"
+                f"theta: the loops of model {self.model.name!r} are open by {off.max():.3g} m or rad at the "
+                f"start, {', '.join(closures_off(self.model, off > OPEN_LOOP))}; "
+                "mcpframe.multibody.project_loops closes them"
             )
+        check_motion(state)
 
 
 def _instance(name: str, value: Part | None, kind: type[Part]) -> Part:

@@ -43,6 +43,11 @@ USUAL_BAUMGARTE = 0.2
 """Share of a loop's error that a step removes: small enough not to ring, gone after some twenty steps."""
 
 
+LEAST_CERTIFY_TOL, LOOSER = 1e-6, 1e3
+"""What certificates may be where `certify_tol` is not given. Solves to rounding give 1e-9 and less; one that
+just meets its tolerance, which is absolute, is off by more where impulses are small."""
+
+
 class Stepping(Settings):
     """How a scene moves from one time to the next."""
 
@@ -52,12 +57,23 @@ class Stepping(Settings):
         default="event_driven",
         description="stop at every impact, or look at contacts at the ends of steps only",
     )
-    integrator: Literal["semi_implicit_euler", "rk4"] = Field(
-        default="semi_implicit_euler", description="for the smooth part of a step"
+    integrator: Literal["midpoint", "semi_implicit_euler", "rk4"] = Field(
+        default="midpoint",
+        description="half a step of drift, a kick, the other half: second order; a kick, then drift: first "
+        "order; fourth order where nothing touches, else as midpoint",
     )
     restitution_model: Literal["poisson", "newton"] = Field(
         default="poisson",
         description="what restitution is a share of: the normal impulse, or the normal speed",
+    )
+    decompression: Literal["whole", "j14"] = Field(
+        default="whole",
+        description="Poisson: friction leans on the whole normal impulse of decompression, the stored one "
+        "too; or as in [J14, Eqs. (57), (58)]",
+    )
+    impacts: Literal["simultaneous", "sequential"] = Field(
+        default="simultaneous",
+        description="all that is closed in one problem, or one approach after the other, the fastest first",
     )
     limit_restitution: float | dict[str, float] = Field(
         default=0.0,
@@ -67,12 +83,9 @@ class Stepping(Settings):
         default="projection",
         description="loops are moved back, pulled back in the next step, or left to drift",
     )
-    position_level: bool = Field(
-        default=False, description=f"fixed steps: {POSITION_LEVEL}; event-driven steps always do"
-    )
-    contact_bias: bool = Field(default=False, description=CONTACT_BIAS)
     closure_bias: bool | None = Field(
-        default=None, description=f"{CLOSURE_BIAS}; on unless drift control projects, if not given"
+        default=None,
+        description=f"semi_implicit_euler: {CLOSURE_BIAS}; on unless drift control projects, if not given",
     )
     baumgarte: Share | None = Field(
         default=None,
@@ -83,6 +96,15 @@ class Stepping(Settings):
         description="when a solve fails: stop, the problem saved; try `auto`; take the best point",
     )
     tol: Positive = Field(default=1e-9, description="natural residual of a solved step, relative")
+    certify: Literal["all", "none"] | Annotated[int, Field(ge=1)] = Field(
+        default=10,
+        description="steps whose physics is certified: all, every so many, or none; impacts with them",
+    )
+    certify_tol: Positive | None = Field(
+        default=None,
+        description="largest certificate of a step that counts as solved, relative; "
+        f"{LEAST_CERTIFY_TOL:g}, or {LOOSER:g} tol where that is more, if not given",
+    )
     time_tolerance: Positive = Field(default=1e-9, description="how well the time of an impact is found, s")
     penetration_tolerance: NotNegative = Field(default=1e-6, description="overlap that counts as touching, m")
     rest_speed: NotNegative = Field(default=1e-6, description="normal speed below which a contact rests, m/s")
@@ -100,6 +122,17 @@ class Stepping(Settings):
     )
 
     @property
+    def certify_every(self) -> int:
+        """Every how many steps one is certified; 0 for none."""
+        return self.certify if isinstance(self.certify, int) else int(self.certify == "all")
+
+    @property
+    def largest_certificate(self) -> float:
+        """The largest certificate of a step that counts as solved."""
+        usual = max(LEAST_CERTIFY_TOL, LOOSER * self.tol)
+        return usual if self.certify_tol is None else self.certify_tol
+
+    @property
     def asks(self) -> Asks:
         """What its fixed steps ask of their rows, as arguments of `ContactStep`.
 
@@ -109,8 +142,8 @@ class Stepping(Settings):
         projects = self.drift_control == "projection"
         usual = USUAL_BAUMGARTE if self.drift_control == "baumgarte" else 0.0
         return Asks(
-            position_level=self.position_level,
-            contact_bias=self.contact_bias,
+            position_level=True,
+            contact_bias=False,
             closure_bias=not projects if self.closure_bias is None else self.closure_bias,
             baumgarte=usual if self.baumgarte is None else self.baumgarte,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,28 +19,33 @@ from mcpframe.contact.contact import Contact
 from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.detection.records import N_CONTACTS
 from mcpframe.contact.law import FORCE_N, LawRows, find_law, law_rows
+from mcpframe.contact.law_kernel import pack_laws
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.jit import address, cycles, kernel
+from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.closures import closure_rows
-from mcpframe.multibody.kernels.entries import energies, free_dynamics, inverse_dynamics, place
+from mcpframe.multibody.independence import IndependentRows
+from mcpframe.multibody.kernels.entries import energies, free_dynamics, inverse_dynamics, place, place_rates
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
+from mcpframe.multibody.memory.loop_records import CERTAIN
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
-from mcpframe.multibody.memory.packing import aligned_copy
 from mcpframe.multibody.memory.records import THETA, THETA_DOT
-from mcpframe.multibody.projection import RANK_TOLERANCE
 from mcpframe.multibody.state import State
 from mcpframe.problem.residual import certify_dense
+from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.hosting import HostStages
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
+from mcpframe.simulation.memory.recorded import RecordedRows
+from mcpframe.simulation.memory.sizes import ShapeSizes
+from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.overlaps import overlaps_of
 from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
-from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.step.advance import advance
-from mcpframe.simulation.step.drive_packing import has_kernel, pack_drives
-from mcpframe.simulation.step.recorded import RecordedRows
-from mcpframe.simulation.step.sizes import ShapeSizes
-from mcpframe.simulation.step.workspace import Workspace
+from mcpframe.simulation.step.certificate import force_error, gift_error, push_error
+from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_unmoved
 
 Indices = NDArray[np.int64]
 
@@ -48,23 +53,6 @@ FIRST_CAPACITY = 16
 """Contacts and limits that there is room for at first."""
 MOST_CONTACTS = 1500
 """Contacts whose dense problem, some gigabyte, can be held."""
-
-
-class StoppedError(NotSolvedError):
-    """A solve failed within a block, and the scene's `on_failure` is not to go on.
-
-    Attributes:
-        solution, problem: what the solver returned, and what it was asked.
-        step: number of the step that could not be taken.
-        block: the steps of the block that were taken before.
-    """
-
-    def __init__(self, error: NotSolvedError, step: int, block: StepBlock) -> None:
-        super().__init__(error.solution, error.problem)
-        self.step, self.block = step, block
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (NotSolvedError(self.solution, self.problem), self.step, self.block)
 
 
 class Engine:
@@ -82,50 +70,57 @@ class Engine:
         self.scene, self.overlaps = scene, overlaps_of(scene, scene.detector())
         belongs = tuple((overlap.a, overlap.b) for overlap in self.overlaps if overlap.belongs)
         self.detector = replace(scene, ignore=(*scene.ignore, *belongs)).detector()
-        model, way = scene.model, scene.stepping
+        model, stepping = scene.model, scene.stepping
         self._IE, self._XE = pack_loops(model)
         self._IQ, self._XQ = loop_space(model.tree.skeleton.n_bodies, self._IE)
-        self._native_forces = has_kernel(scene.controller)
-        self._IF, self._XF, self._constant = pack_drives(model, scene.controller)
-        laws, half, quarter = (_laws(scene, self.detector.materials, way.dt / n) for n in (1, 2, 4))
-        self._limit_law = len(laws) - 2
+        known, foreign = sorted_parts(scene.controller)
+        self._IF, self._XF, self._constant = pack_drives(model, known)
+        self._motors = any(isinstance(part, PD) for part in known)
+        laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
+        self._limit_law, self._laws = len(laws) - 2, pack_laws(laws, half, stepping.dt)
         self._formulation, self._solver = None, None
-        if _are_affine(laws, half, quarter) and not way.contact_bias:
-            self._formulation = way.formulation.stages(model.tree.skeleton, self._IE, laws, half, way.dt)
+        if _are_affine(laws, half, quarter):
+            self._formulation = stepping.formulation.stages(
+                model.tree.skeleton, self._IE, laws, half, stepping.dt
+            )
         if self._formulation is not None:
-            self._solver = way.solver.stage()
-        self._host = HostStages(scene, self.detector, (self._IE, self._XE), observe)
+            self._solver = stepping.solver.stage()
+        self._host = HostStages(scene, Together(model, foreign), self.detector, (self._IE, self._XE), observe)
         start = scene.initial_state()
-        self._X, self._Y, self._B = (aligned_copy(start.X) for _ in range(3))
-        self._host.know(self._X, self._Y)
-        self._rows = RecordedRows(model, way.max_impacts)
+        self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
+        self._host.know(self._X, self._Y, self._Z)
+        self._rows = RecordedRows(model, stepping.max_impacts)
         self._sizes = ShapeSizes(self.detector)
-        self._flags = self._settings(observe, _has_repeated_rows(start))
+        independent = IndependentRows.of(start, closure_rows(start), certain=0)
+        self._IQ[CERTAIN] = self._host.independent = independent.kept.size
+        self._flags = self._settings(observe, independent.repeated.size > 0, bool(foreign))
         self._A = self._addresses()
         self._work = self._workspace(FIRST_CAPACITY)
 
-    def _settings(self, observe: Observer | None, repeats: bool) -> dict[int, bool]:
+    def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
         """Return which stages are Python's, and what steps ask."""
-        way, asks = self.scene.stepping, self.scene.stepping.asks
+        stepping, asks = self.scene.stepping, self.scene.stepping.asks
         return {
-            at.HOST_FORCES: not self._native_forces,
-            at.HOST_DETECTION: not self.detector.compiled,
+            at.HOST_FORCES: asks_python,
+            at.HOST_DETECTION: not self.detector.has_kernels,
             at.HOST_PUSH: self._formulation is None,
             at.HOST_SOLVE: self._solver is None,
             at.OBSERVED: observe is not None,
-            at.POSITION_LEVEL: asks["position_level"],
             at.CLOSURE_BIAS: asks["closure_bias"],
-            at.PROJECTS: bool(self.scene.model.closures) and way.drift_control == "projection",
+            at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
         }
 
     def _addresses(self) -> Indices:
         """Return where the kernels of all stages are."""
         A = np.zeros(at.N_ADDRESSES, dtype=np.int64)
-        A[[at.DETECT, at.PLACE]] = address(detect_contacts), address(place)
+        A[at.DETECT] = address(detect_contacts)
+        A[[at.PLACE, at.PLACE_RATES]] = address(place), address(place_rates)
         A[[at.ACCELERATE, at.ENERGIES]] = address(free_dynamics), address(energies)
         A[at.CERTIFY] = address(certify_dense)
         A[[at.INVERSE, at.HOST]] = address(inverse_dynamics), self._host.door.address
+        A[[at.PUSH_ERROR, at.GIFT_ERROR]] = address(push_error), address(gift_error)
+        A[at.FORCE_ERROR] = address(force_error)
         if self._formulation is not None:
             stages = self._formulation
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
@@ -139,9 +134,9 @@ class Engine:
         scene, tree = self.scene, self.scene.model.tree
         link = np.array([shape.link for shape in self.detector.shapes], dtype=np.int64)
         n_rows = int(self._IE[N_LOOP_ROWS])
-        work = Workspace(tree, self._formulation, self._solver, capacity, link.size, n_rows)
+        work = Workspace(tree, self._formulation, self._solver, capacity, link.size, n_rows, self._laws)
         work.take_settings(scene)
-        work.take_hinges(tree)
+        work.take_hinges(tree, self._motors)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
         work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])
         work.doubles(at.CONSTANT)[:] = self._constant
@@ -171,8 +166,9 @@ class Engine:
             caller's: the engine keeps none of them.
 
         Raises:
-            StoppedError: a solve failed and the scene says to stop. The state and the engine are as after the
-                step before; the error brings the block up to there.
+            StoppedError: a solve failed and the scene says to stop.
+            NoMotionError: a step leads nowhere. In both cases the state and the engine are as after the step
+                before; the error brings the block up to there.
         """
         blocks: list[StepBlock] = []
         taken = 0
@@ -180,11 +176,14 @@ class Engine:
             code, n = self._run(state, first + taken, count - taken, blocks)
             taken += n
             if code == at.NO_ROOM:
-                self._make_more_room()
+                self._make_more_room(first + taken + 1, blocks)
             elif code == at.FULL:
                 self._make_room(2 * self._work.capacity)
             elif code == at.NO_MOTION:
-                raise ModelError(self._unmoved(state, first + taken))
+                self._break_off(why_unmoved(self.scene, state, first + taken + 1), first + taken + 1, blocks)
+            elif code == at.CONTRADICTED:
+                told = why_contradicted(self.scene, state, first + taken + 1)
+                self._break_off(told, first + taken + 1, blocks)
             elif code != at.DONE:
                 self._stop(first + taken + 1, blocks)
         return blocks[0] if len(blocks) == 1 else StepBlock.concatenate(blocks)
@@ -198,9 +197,9 @@ class Engine:
         rows.clear(work.IS, detector.ID)
         clock, cycle = perf_counter(), now()
         code, taken = advance(
-            self._A, I, self._X, self._Y, self._B, detector.ID, detector.XD, self._IE, self._XE, self._IQ,
-            self._XQ, self._IF, self._XF, work.IR, work.XR, work.IP, work.W, work.IW, work.codes, work.IS,
-            work.XS, rows.steps, rows.contacts, rows.impacts, scene.time, first, count,
+            self._A, I, self._X, self._Y, self._Z, self._B, detector.ID, detector.XD, self._IE, self._XE,
+            self._IQ, self._XQ, self._IF, self._XF, work.IR, work.XR, work.IP, work.W, work.IW, work.codes,
+            work.IS, work.XS, rows.steps, rows.contacts, rows.impacts, scene.time, first, count,
         )  # fmt: skip
         seconds = (perf_counter() - clock) / max(now() - cycle, 1)
         state.update(
@@ -212,14 +211,15 @@ class Engine:
             blocks.append(rows.block(work.IS, scene.model.tree.skeleton, seconds))
         return int(code), int(taken)
 
-    def _make_more_room(self) -> None:
+    def _make_more_room(self, step: int, blocks: Sequence[StepBlock]) -> None:
         """Make room for what was found."""
         found = int(self.detector.ID[N_CONTACTS]) + int(self._work.IS[at.N_LIMITS])
         if found > MOST_CONTACTS:
-            raise ModelError(
+            told = (
                 f"{found} contacts at once are more than {MOST_CONTACTS}: if they are not meant to be, the "
                 "motion has become unstable, and a smaller dt helps"
             )
+            self._break_off(told, step, blocks)
         if found > self._work.capacity:
             self._make_room(min(2 * found, MOST_CONTACTS))
         self.detector.make_room()
@@ -229,18 +229,17 @@ class Engine:
         try:
             self._host.door.reraise()
         except NotSolvedError as error:
-            done = [StepBlock.without_rows(self.scene.model), *blocks]
-            raise StoppedError(error, step, StepBlock.concatenate(done)) from None
+            raise StoppedError(error, step, self._gathered(blocks)) from None
+        except ModelError as error:
+            self._break_off(f"step {step}: {error}", step, blocks)
         raise AssertionError("a stage has failed without a word")
 
-    def _unmoved(self, state: State, step: int) -> str:
-        """Return why there is no acceleration, or numbers that are none."""
-        try:
-            state.free_acceleration(self.scene.controller.force(state, state.time) + state.passive_force())
-        except ModelError as error:
-            return f"step {step + 1}, at t = {state.time:g} s: {error}"
-        where = f"step {step + 1}, at t = {state.time:g} s"
-        return f"{where}: rates are beyond all numbers after it; a smaller dt helps"
+    def _break_off(self, why: str, step: int, blocks: Sequence[StepBlock]) -> NoReturn:
+        """Raise that a step leads nowhere, with those before it."""
+        raise NoMotionError(why, step, self._gathered(blocks))
+
+    def _gathered(self, blocks: Sequence[StepBlock]) -> StepBlock:
+        return StepBlock.concatenate([StepBlock.without_rows(self.scene.model), *blocks])
 
     def checkpoint(self) -> dict[str, Array]:
         """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""
@@ -287,12 +286,3 @@ def _are_affine(whole: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequ
             if not np.allclose(x[finite] - y[finite], 2.0 * (y[finite] - z[finite]), rtol=1e-9, atol=1e-15):
                 return False
     return True
-
-
-def _has_repeated_rows(state: State) -> bool:
-    """Return whether the model's closures have rows that repeat others where it starts."""
-    if not state.model.closures:
-        return False
-    rows = closure_rows(state)
-    singular = np.linalg.svd(rows.jacobian(state), compute_uv=False)
-    return bool((singular > RANK_TOLERANCE * singular.max(initial=0.0)).sum() < rows.n)

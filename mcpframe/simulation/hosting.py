@@ -6,34 +6,38 @@ All work on arrays of the run; see `mcpframe.simulation.step.host` for how they 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.contact import RECORD, ContactSet
+from mcpframe.contact.certificate import StepCertificate, certify_step
+from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.detection import Detector
-from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL, CONTACT_ROW
+from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.impact_step import ImpactStep
+from mcpframe.contact.kick_step import KickStep
 from mcpframe.contact.law import find_law
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.outcome import Outcome
-from mcpframe.contact.step import Asks, ContactStep
+from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import NotSolvedError
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import THETA, THETA_DOT
+from mcpframe.multibody.memory.records import D_ARMATURE, DOF, DOFS, THETA, THETA_DOT
+from mcpframe.multibody.state import State
 from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
+from mcpframe.scene.controllers import Together
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.recording.observation import Kind, Observation, Observer
 from mcpframe.simulation.recording.steps import MODES, STATUSES
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.workspace import Workspace
 from mcpframe.simulation.warm_start import COLD, Names, Start, WarmStart
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
 from mcpframe.solving.solve import certify, solve
@@ -42,6 +46,8 @@ from mcpframe.solving.stages import LOWER_AT, M_AT, N_ROWS, Q_AT, UPPER_AT
 Indices = NDArray[np.int64]
 
 KINDS: tuple[Kind, ...] = ("step", "compression", "decompression")
+CERTIFIED = (*KINDS, "forces in a step", "impulses given back")
+"""What has a certificate, see `simulation.step.certify`."""
 UNSOLVABLE = frozenset({Status.RAY, Status.INFEASIBLE, Status.NUMERICAL})
 """What solvers say of problems without a solution; else they have not come far enough."""
 MISSED = 1e-3
@@ -56,7 +62,7 @@ class Touching:
         contacts: packed.
         keys: identities of the contacts [n_u].
         limits: joint limits, and the way left to each.
-        shift, limit_shift: speeds that are added to their rows [n_u], [n_l].
+        shift, limit_shift: speeds that are added to their rows [n_u, 3], [n_l].
     """
 
     contacts: ContactSet
@@ -71,6 +77,7 @@ class HostStages:
 
     Args:
         scene: what moves, and how it is to be stepped.
+        controller: those of its controllers that have no kernel.
         detector: finds its contacts.
         loops: IE and XE of its closures.
         observe: is told of every problem that was solved for good; None for nobody.
@@ -78,20 +85,28 @@ class HostStages:
     Attributes:
         work: arrays of the run; set by the engine whenever it makes new ones.
         last: the last solution of a formulation in Python, to start the next solve from.
+        independent: how many rows of closures are independent wherever loops are closed; set by the engine.
     """
 
     work: Workspace
+    independent: int | None = None
 
     def __init__(
-        self, scene: Scene, detector: Detector, loops: tuple[Indices, Array], observe: Observer | None
+        self,
+        scene: Scene,
+        controller: Together,
+        detector: Detector,
+        loops: tuple[Indices, Array],
+        observe: Observer | None,
     ) -> None:
-        self.scene, self.way, self.detector, self.observe = scene, scene.stepping, detector, observe
+        self.scene, self.stepping, self.detector, self.observe = scene, scene.stepping, detector, observe
         self.IE, self.XE = loops
         self.state = scene.initial_state()
         self.last = WarmStart()
-        self._states: dict[int, tuple[Array, Array]] = {}
-        self._pushes = scene.controller.pushes
+        self._states: dict[int, tuple[Array, Array, Array]] = {}
+        self._controller = controller
         self._solved: tuple[MixedLCP, Solution, ContactStep] | None = None
+        self._outcome: Outcome | None = None
         self.door = host.Host(
             {
                 host.FORCES: self._forces,
@@ -100,6 +115,8 @@ class HostStages:
                 host.SOLVE: self._solve,
                 host.MOTION: self._motion,
                 host.OBSERVE: self._observe,
+                host.CERTIFY: self._certify,
+                host.DISTRUST: self._distrust,
             },
             at.RAISED,
         )
@@ -111,23 +128,24 @@ class HostStages:
 
     def know(self, *states: Array) -> None:
         """Know the arrays of states by their addresses."""
-        I, model = self.state.I, self.scene.model
-        self._states = {
-            X.ctypes.data: (X[I[THETA] :][: model.n_theta], X[I[THETA_DOT] :][: model.n_dofs]) for X in states
-        }
+        I, n, n_theta = self.state.I, self.scene.model.n_dofs, self.scene.model.n_theta
+        for X in states:
+            armature = X[I[DOFS] :][D_ARMATURE : n * DOF : DOF]
+            self._states[X.ctypes.data] = X[I[THETA] :][:n_theta], X[I[THETA_DOT] :][:n], armature
 
-    def _state_at(self, where: int, time: float) -> Any:
+    def _state_at(self, where: int, time: float) -> State:
         """Return the state of an array."""
-        return self.state.update(*self._states[where], time)
+        theta, theta_dot, armature = self._states[where]
+        return self.state.update(theta, theta_dot, time).with_armature(armature)
 
     def _forces(self, where: int, time: float) -> int:
         """Write the forces that controllers apply, J* of their wrenches included."""
-        state, controller = self._state_at(where, time), self.scene.controller
+        state, controller = self._state_at(where, time), self._controller
         applied = controller.force(state, time)
-        wrenches = controller.wrenches(time) if self._pushes else {}
+        wrenches = controller.wrenches(time) if controller.pushes else {}
         if wrenches:
             applied = applied + state.apply_wrenches(state.link_wrenches(wrenches))
-        self.work.doubles(at.APPLIED)[:] = applied
+        self.work.doubles(at.APPLIED)[:] += applied
         return at.DONE
 
     def _find(self, where: int, margin: float) -> int:
@@ -141,7 +159,7 @@ class HostStages:
             if closure.motion is not None:
                 parts = zip((loops.RATE, loops.RATE_DOT), closure.prescribed(time), strict=True)
                 for part, rates in parts:
-                    self.XE[self.IE[part] + row : self.IE[part] + row + closure.n_rows] = rates
+                    loops.MEMORY.part(self.IE, self.XE, part)[row : row + closure.n_rows] = rates
             row += closure.n_rows
         return at.DONE
 
@@ -158,41 +176,50 @@ class HostStages:
 
     def _from_last(self, problem: MixedLCP, step: ContactStep, rise: float) -> Solution | None:
         """Solve a problem from the last step's solution, and remember its own; impacts start cold."""
-        names = Names.of(step, self._touching().keys, self.way.formulation)
-        if step.dt == 0.0:
+        names = Names.of(step, self._touching().keys, self.stepping.formulation)
+        if isinstance(step, ImpactStep):
             return self._answer(problem, COLD, rise)
-        solution = self._answer(problem, self.last.start(step.dt, problem.layout, names), rise)
+        solution = self._answer(problem, self.last.start(step.law_dt, problem.layout, names), rise)
         if solution is not None and solution.ok:
-            self.last = WarmStart.of(step.dt, problem.layout, solution, names)
+            self.last = WarmStart.of(step.law_dt, problem.layout, solution, names)
         return solution
 
     def _problem(self) -> MixedLCP:
         """Return the problem in the formulation's arrays as one of its own."""
-        IP, XR, n = self.work.IP, self.work.XR, int(self.work.IP[N_ROWS])
+        IP, XR, n = self.work.IP, self.work.XR, int(self.work.IP[N_ROWS]) if self._is_held else 0
         M = XR[IP[M_AT] : IP[M_AT] + n * n].reshape(n, n).copy()
         q, lower, upper = (XR[IP[part] : IP[part] + n].copy() for part in (Q_AT, LOWER_AT, UPPER_AT))
         touching = self._touching()
-        n_f = getattr(self.way.formulation, "friction_directions", FRICTION_DIRECTIONS)
-        laws = touching.contacts.law_rows(find_law("coulomb"), float(self.work.XS[at.TRIAL]), n_f)
+        laws = touching.contacts.law_rows(find_law("coulomb"), float(self.work.XS[at.TRIAL]), self._n_f)
         sizes = {"p_b": int(self.IE[loops.N_ROWS]), "p_l": touching.limits.index.size}
         sizes |= {"beta": sum(law.m for law in laws), "sigma": sum(law.s for law in laws)}
         layout, blocks = Layout(sizes), LawBlocks.of(laws, [law.C for law in laws])
         return MixedLCP(M, q, lower, upper, layout=layout, contacts=blocks.contact_blocks(layout))
+
+    @property
+    def _is_held(self) -> bool:
+        """Whether anything touches or closes a loop, so that there is a problem at all."""
+        return bool(self.work.IS[at.N_TOUCHING] or self.IE[loops.N_ROWS])
+
+    @property
+    def _n_f(self) -> int:
+        """Friction directions of laws that leave them open."""
+        return int(getattr(self.stepping.formulation, "friction_directions", FRICTION_DIRECTIONS))
 
     def _answer(self, problem: MixedLCP, start: Start, rise: float) -> Solution | None:
         """Return what solves a problem; None where nothing can rise at such a speed.
 
         What a failure means is the scene's choice.
         """
-        solution = solve(problem, self.way.solver, z0=start.z, basis=start.basis, tol=self.way.tol)
+        solution = solve(problem, self.stepping.solver, z0=start.z, basis=start.basis, tol=self.stepping.tol)
         if not solution.ok and start is not COLD:
-            solution = solve(problem, self.way.solver, tol=self.way.tol)
-        if not solution.ok and rise > 0.0 and _is_impossible(solution, rise):
+            solution = solve(problem, self.stepping.solver, tol=self.stepping.tol)
+        if not solution.ok and rise > 0.0 and _is_impossible(problem, solution, rise):
             return None
-        if not solution.ok and self.way.on_failure == "auto":
+        if not solution.ok and self.stepping.on_failure == "auto":
             point = solution.z if _has_point(solution) else None
-            solution = solve(problem, "auto", z0=point, tol=self.way.tol)
-        if not solution.ok and (self.way.on_failure != "best" or not _has_point(solution)):
+            solution = solve(problem, "auto", z0=point, tol=self.stepping.tol)
+        if not solution.ok and (self.stepping.on_failure != "best" or not _has_point(solution)):
             raise NotSolvedError(solution, problem)
         self._count(solution)
         return solution
@@ -204,20 +231,20 @@ class HostStages:
         IS[at.N_SOLVES] += 1
         if not solution.ok and not IS[at.STATUS]:
             IS[at.STATUS] = 1 + STATUSES.index(solution.status.name)
-        if solution.solver == "auto" and self.way.solver.name != "auto":
+        if solution.solver == "auto" and self.stepping.solver.name != "auto":
             IS[at.BY_AUTO] = 1
         XS[at.RESIDUAL] = max(float(XS[at.RESIDUAL]), solution.residual)
 
     def _touching_rows(self) -> Indices:
         n = int(self.work.IS[at.N_TOUCHING])
-        return self.work.integers(at.TOUCHING)[: n * CONTACT_ROW].reshape(n, CONTACT_ROW)
+        return self.work.integers(at.TOUCHING)[:n]
 
     def _touching(self) -> Touching:
         """Return what touches."""
         work, tree = self.work, self.scene.model.tree
         rows = self._touching_rows()
         n, n_l = len(rows), int((rows[:, C_KEY] < 0).sum())
-        records = work.doubles(at.RECORDS)[: n * RECORD].reshape(n, RECORD)[n_l:].copy()
+        records = work.doubles(at.RECORDS)[n_l:n].copy()
         gaps, shifts = work.doubles(at.GAPS)[:n], work.doubles(at.SHIFTS)[:n].copy()
         body_link = np.append(tree.skeleton.body_link, -1)
         link_a, link_b = (body_link[rows[n_l:, side]] for side in (C_BODY_A, C_BODY_B))
@@ -225,26 +252,30 @@ class HostStages:
             tree, link_a, link_b, records, rows[n_l:, C_MATERIAL].copy(), self.detector.laws
         )
         limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l].copy())
-        return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l])
+        return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0])
 
     def _contact_step(self, where: int) -> ContactStep:
         """Return the step, or impact, that is under way."""
+        step = self._asked(where)
+        step.independent = self.independent
+        return step
+
+    def _asked(self, where: int) -> ContactStep:
         work, touching = self.work, self._touching()
         state, h = self._state_at(where, float(work.XS[at.TIME])), float(work.XS[at.TRIAL])
         if h == 0.0:
-            rebounds = -touching.shift, -touching.limit_shift
-            return ImpactStep(state, touching.contacts, "coulomb", rebounds[0], touching.limits, rebounds[1])
-        tau = work.doubles(at.APPLIED).copy()
-        if not work.IS[at.EVENT_DRIVEN]:
-            return ContactStep(state, touching.contacts, h, tau, limits=touching.limits, **self.way.asks)
-        asks: Asks = {**self.way.asks, "position_level": True}
-        limits = ChosenLimits(touching.limits.index, h * touching.limit_shift)
-        contacts = touching.contacts.with_gaps(h * touching.shift)
-        return ContactStep(state, contacts, h, tau, limits=limits, **asks)
+            rebounds = -touching.shift[:, 0], -touching.limit_shift
+            given = work.doubles(at.LEANS)[rebounds[1].size :][: len(rebounds[0])].copy()
+            given *= work.IS[at.KIND] == KINDS.index("decompression")
+            step = state, touching.contacts, "coulomb", rebounds[0], touching.limits, rebounds[1], given
+            return ImpactStep(*step)
+        closure_rate = loops.MEMORY.part(self.IE, self.XE, loops.TARGET).copy()
+        rows = closure_rate, touching.limits, touching.limit_shift, touching.shift
+        return KickStep(state, touching.contacts, h, *rows)
 
     def _push(self, where: int, rise: float) -> int:
         """Build, solve and recover by the formulation's methods."""
-        formulation = self.way.formulation
+        formulation = self.stepping.formulation
         step = self._contact_step(where)
         problem, recovery = formulation.build(step)
         solution = self._from_last(problem, step, rise)
@@ -252,7 +283,7 @@ class HostStages:
             return at.NO_SOLUTION
         outcome: Outcome = formulation.recover(recovery, solution)
         self._write(outcome)
-        self._solved = problem, solution, step
+        self._solved, self._outcome = (problem, solution, step), outcome
         return at.DONE
 
     def _write(self, outcome: Outcome) -> None:
@@ -260,27 +291,68 @@ class HostStages:
         work, step = self.work, outcome.step
         n_l, n = step.limit_index.size, int(work.IS[at.N_TOUCHING])
         work.doubles(at.AFTER)[:] = outcome.theta_dot
-        impulses = work.doubles(at.IMPULSES)[: 4 * n].reshape(n, 4)
+        impulses = work.doubles(at.IMPULSES)[:n]
         impulses[:n_l, :3], impulses[:n_l, 3] = 0.0, outcome.p_l
         impulses[n_l:, :3] = outcome.impulses
         impulses[n_l:, 3] = np.einsum("ui,ui->u", step.contacts.normals[:, :3], outcome.impulses)
+        work.integers(at.MODES)[:n_l] = 0
         work.integers(at.MODES)[n_l:n] = [MODES.index(mode) for mode in outcome.modes]
         work.XS[at.DRIFT] = outcome.drift
 
     def _observe(self, where: int, h: float) -> int:
         """Tell the onlooker of the problem that was solved last."""
         work = self.work
-        if not work.IS[at.HOST_PUSH]:  # what a solver in Python has found is in the arrays too
+        problem, solution, step = self._last_solved(where)
+        assert self.observe is not None
+        kind = KINDS[int(work.IS[at.KIND])]
+        self.observe(Observation(problem, solution, kind, float(work.XS[at.TIME]), step.law_dt, step))
+        return at.DONE
+
+    def _last_solved(self, where: int) -> tuple[MixedLCP, Solution, ContactStep]:
+        """Return the problem that was solved last, its solution and its step."""
+        work = self.work
+        if not (work.IS[at.HOST_PUSH] and self._is_held):  # a solver's in Python is in the arrays too
             problem = self._problem()
             claim = Claim(work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
-            solution = certify(problem, claim, self.way.tol, self.way.solver.name, 0.0)
+            solution = certify(problem, claim, self.stepping.tol, self.stepping.solver.name, 0.0)
             self._solved = problem, solution, self._contact_step(where)
         assert self._solved is not None
-        assert self.observe is not None
-        problem, solution, step = self._solved
-        kind = KINDS[int(work.IS[at.KIND])]
-        self.observe(Observation(problem, solution, kind, float(work.XS[at.TIME]), step.dt, step))
+        return self._solved
+
+    def _certify(self, where: int, h: float) -> int:
+        """Certify what the formulation's methods have found last."""
+        self.work.XS[at.FIGURE] = self._certificate(where).worst
         return at.DONE
+
+    def _certificate(self, where: int) -> StepCertificate:
+        """Return the certificate of the last push in Python, with words."""
+        outcome = self._last_outcome(where)
+        self._state_at(where, float(self.work.XS[at.TIME]))  # which the step reads
+        return certify_step(outcome.step, outcome)
+
+    def _last_outcome(self, where: int) -> Outcome:
+        """Return what the last push is said to have done."""
+        problem, solution, step = self._last_solved(where)
+        if self.work.IS[at.HOST_PUSH] and self._is_held:
+            assert self._outcome is not None
+            return self._outcome
+        p_b, p_l, beta, sigma = (solution.z[problem.layout[name]] for name in ("p_b", "p_l", "beta", "sigma"))
+        own, rates = step.with_friction_directions(self._n_f), self.work.doubles(at.AFTER).copy()
+        return Outcome(own, rates, p_b, p_l, beta, sigma, solution.w[problem.layout["beta"]])
+
+    def _distrust(self, where: int, figure: float) -> int:
+        """Treat a push whose certificate is not good enough as a solve that has failed."""
+        if self.stepping.on_failure == "best":
+            self.work.IS[at.STATUS] = self.work.IS[at.STATUS] or 1 + STATUSES.index(Status.UNPHYSICAL.name)
+            return at.DONE
+        problem, solution, _ = self._last_solved(where)
+        kind, most = int(self.work.IS[at.KIND]), self.stepping.largest_certificate
+        said = "rates do not change as momentum says"
+        if kind < len(KINDS):
+            said = "; ".join(self._certificate(where).words[:3]) or "impulses are not those of the unknowns"
+        what = CERTIFIED[kind]
+        message = f"The certificate of the {what} is {figure:.1e}, more than certify_tol = {most:g}: {said}"
+        raise NotSolvedError(replace(solution, status=Status.UNPHYSICAL, message=message), problem)
 
 
 def _basis_of(problem: MixedLCP, solution: Solution) -> NDArray[np.int8]:
@@ -293,9 +365,15 @@ def _basis_of(problem: MixedLCP, solution: Solution) -> NDArray[np.int8]:
     return codes
 
 
-def _is_impossible(solution: Solution, rise: float) -> bool:
-    """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy."""
-    return solution.status in UNSOLVABLE and solution.residual > MISSED * rise
+def _is_impossible(problem: MixedLCP, solution: Solution, rise: float) -> bool:
+    """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy.
+
+    So it is too where that takes impulses whose rounding alone is as large as the residual.
+    """
+    if solution.status not in UNSOLVABLE or not _has_point(solution):
+        return False
+    rounding = np.finfo(float).eps * float((np.abs(problem.M) @ np.abs(solution.z)).max(initial=0.0))
+    return bool(solution.residual > MISSED * rise or rounding > MISSED * solution.residual)
 
 
 def _has_point(solution: Solution) -> bool:

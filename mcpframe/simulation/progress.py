@@ -1,13 +1,13 @@
-"""A line on the terminal that tells how far a run has come."""
+"""A bar, on the terminal or in a notebook, that tells how far a run has come."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+from mcpframe.notebook.progress import progress
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.steps import StepBlock
 
@@ -23,7 +23,7 @@ def progress_bar(scene: Scene, wanted: bool) -> Iterator[Show]:
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, disable=not wanted, console=Console(stderr=True), transient=True) as bar:
+    with progress(*columns, wanted=wanted, transient=True) as bar:
         task = bar.add_task(scene.name, total=scene.stepping.duration, note="")
 
         def show(block: StepBlock) -> None:

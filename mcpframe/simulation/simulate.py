@@ -16,7 +16,8 @@ from mcpframe.exceptions import NotSolvedError, OptionError
 from mcpframe.io.npz import save_problem
 from mcpframe.multibody.state import State
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.engine import Engine, StoppedError
+from mcpframe.simulation.audit.findings import warn_of_findings
+from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.overlaps import warn_of_overlaps
 from mcpframe.simulation.progress import Show, progress_bar
 from mcpframe.simulation.recording.energy_audit import warn_of_gains
@@ -35,6 +36,7 @@ from mcpframe.simulation.recording.resume import (
 from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.recording.trajectory import FILE_NAME, Trajectory
 from mcpframe.simulation.recording.trajectory_file import Checkpoint
+from mcpframe.simulation.stops import NoMotionError, StoppedError
 
 PathLike = str | os.PathLike[str]
 
@@ -82,7 +84,7 @@ def simulate(
         scene: what moves, and how it is to be stepped.
         out: folder in which the run is kept as it goes; None keeps it in memory. Where the folder holds an
             unfinished run of the same scene and settings, that one is gone on with, to the same bits.
-        progress: show simulated time, contacts and residual on the terminal.
+        progress: show simulated time, contacts and residual on the terminal or in the notebook.
         overwrite: start anew in a folder that holds a run.
         harvest: keep every problem that is solved in a corpus: its file, or True for ``problems.h5`` in the
             folder of the run.
@@ -93,6 +95,8 @@ def simulate(
     Raises:
         RunStoppedError: a solve failed and `on_failure` says to stop. The steps before it are kept, and the
             problem is saved in the folder of the run.
+        NoMotionError: a step leads nowhere, as where rates grow beyond all numbers. The steps before it are
+            kept, in the folder of the run and as `error.trajectory`.
         FileFormatError: the folder holds another run, or this one and it is finished.
 
     >>> trajectory = simulate(scene, solver="auto", duration=2.0)
@@ -108,9 +112,15 @@ def simulate(
         try:
             run.go(show)
         except StoppedError as stop:
+            warn_of_findings(scene, recorder.finish())
             raise _stopped(scene, stop, recorder.finish(), out) from None
+        except NoMotionError as error:
+            error.trajectory = recorder.finish()
+            warn_of_findings(scene, error.trajectory)
+            raise
     trajectory = recorder.finish()
     warn_of_gains(trajectory.impacts)
+    warn_of_findings(scene, trajectory)
     return trajectory
 
 
@@ -149,7 +159,7 @@ class _Run:
             clock = perf_counter()
             try:
                 block = self.engine.advance(self.state, self.done, count)
-            except StoppedError as stop:
+            except (StoppedError, NoMotionError) as stop:
                 self._keep(stop.block, stop.step - 1 - self.done, perf_counter() - clock)
                 raise
             seconds = perf_counter() - clock
@@ -196,16 +206,17 @@ def _stopped(
     scene: Scene, stop: StoppedError, trajectory: Trajectory, out: PathLike | None
 ) -> RunStoppedError:
     """Save the problem that a run has stopped at, and return the error to raise."""
-    way, begin = scene.stepping, scene.time + (stop.step - 1) * scene.stepping.dt
+    stepping, solver = scene.stepping, scene.stepping.solver
+    begin = scene.time + (stop.step - 1) * stepping.dt
     message = f"{scene.name}: step {stop.step}, at t = {begin:g} s, was not solved. {stop}"
     file = None if out is None else Path(out, FAILED_PROBLEM)
     if file is not None:
-        where = {"scene": scene.name, "step": stop.step, "time": begin, "dt": way.dt}
-        where |= {"formulation": way.formulation.name, "solver": way.solver.name, "tol": way.tol}
+        where = {"scene": scene.name, "step": stop.step, "time": begin, "dt": stepping.dt}
+        where |= {"formulation": stepping.formulation.name, "solver": solver.name, "tol": stepping.tol}
         save_problem(file, stop.problem, name=f"{scene.name} step {stop.step}", provenance=where)
-        options = way.solver.model_dump(exclude_defaults=True)
+        options = solver.model_dump(exclude_defaults=True)
         words = "".join(f" --option {key}={value}" for key, value in options.items())
         message += (
-            f" The problem is kept: mcpframe solve {shlex.quote(str(file))} --solver {way.solver.name}{words}"
+            f" The problem is kept: mcpframe solve {shlex.quote(str(file))} --solver {solver.name}{words}"
         )
     return RunStoppedError(stop, message, trajectory, file)

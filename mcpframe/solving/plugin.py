@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.law import LawRows
 from mcpframe.contact.step import Asks
+from mcpframe.contact.step_rows import StepRows
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.problem.problems import MixedLCP
@@ -139,6 +140,13 @@ class AbstractFormulation(AbstractPlugin):
         `limit_shift` and `contact_row_shift` are added to them as they are.
         """
 
+    def rows(self, step: Any) -> StepRows | None:
+        """Return the step's rows in contact components, before its laws; None where only `build` knows them.
+
+        With them the step can be had with the exact friction cone: ``rows(step).friction_problem()``.
+        """
+        return None
+
     @abstractmethod
     def recover(self, recovery: Any, solution: Solution) -> Any:
         """Return velocities and impulses that belong to the solution of the step's problem."""
@@ -179,7 +187,13 @@ class AbstractContactLaw(AbstractPlugin):
 
     A law whose cones have a number of directions to choose has the option
     ``friction_directions: FrictionDirections = None``; None takes the number that the formulation says.
+
+    Attributes:
+        adds_energy: whether contacts can drive what they touch, as a belt does; runs then do not warn of
+            energy that grows.
     """
+
+    adds_energy: ClassVar[bool] = False
 
     @abstractmethod
     def rows(self, contact: Contact, dt: float) -> LawRows:

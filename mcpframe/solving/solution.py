@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpframe.notebook import html
+
 Array = NDArray[np.float64]
 
 AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
@@ -26,6 +28,7 @@ class Status(Enum):
     TIME_LIMIT = "The time limit was reached: raise it, or give a warm start."
     NUMERICAL = "The method broke down: try 'auto', rescale the problem, or regularise it."
     UNSUPPORTED = "This solver does not take this kind of problem: choose another."
+    UNPHYSICAL = "Solved, but what came of it breaks physics: lower tol, try another solver or formulation."
 
     @property
     def remedy(self) -> str:
@@ -106,7 +109,25 @@ class Solution:
         return "\n".join(str(record) for record in self.trace)
 
     def __repr__(self) -> str:
+        why = "" if self.ok else f", {self.why!r}"
         return (
-            f"Solution({self.status.name}, residual={self.residual:.2e}, solver={self.solver!r}, "
+            f"Solution({self.status.name}{why}, residual={self.residual:.2e}, solver={self.solver!r}, "
             f"method={self.method!r}, iterations={self.iterations}, seconds={self.seconds:.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        about = {
+            "status": html.verdict(self.status.name, self.ok),
+            "note": self.message if self.ok else self.why,
+            "residual": f"{self.residual:.3g}",
+            "solver": self.solver if self.method in ("", self.solver) else f"{self.solver}, by {self.method}",
+            "iterations": self.iterations,
+            "time": html.duration(self.seconds),
+            "z": html.vector(self.z) if self.ok else "",
+        }
+        return html.card("Solution", about)
+
+    @property
+    def why(self) -> str:
+        """Why it is not solved and what can be done about it; empty where it is."""
+        return "" if self.ok else f"{self.message.rstrip('.')}. {self.status.remedy}".removeprefix(". ")

@@ -8,7 +8,9 @@ contacts; the problem that it writes it describes in `IP`:
 
     IP[N_ROWS], and where in XR its M (by rows), q, lower and upper begin; the rows of the closures come
     first; then for everything that touches where in z its β and σ begin and how many there are, and which β
-    is the normal impulse.
+    is the normal impulse. M and q are what the laws make of its rows in contact components, w = A p + b
+    (`mcpframe.contact.step_rows`): IP[N_COMPONENTS], and where in XR its A (by rows) and b begin, for solvers
+    that take the cone itself.
 
 What touches are contacts and, before them, joint limits: contacts whose law has one component, about or along
 the normal.
@@ -29,12 +31,12 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # IP: the problem, then a row per contact.
-N_ROWS, M_AT, Q_AT, LOWER_AT, UPPER_AT = range(5)
-PROBLEM_HEAD = 8
-Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL = range(5)
-CONTACT_ROWS = 5
+N_ROWS, M_AT, Q_AT, LOWER_AT, UPPER_AT, N_COMPONENTS, A_AT, B_AT, PROBLEM_HEAD = range(9)
+Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL, CONTACT_ROWS = range(6)
 
-SEPARATING, ROLLING, SLIDING = range(3)
+SHIFTS = 3
+"""Speeds that a step adds to the velocity of a contact: along n, t_1 and t_2."""
+SEPARATING, STICKING, SLIDING = range(3)
 """Modes of contacts, in the order of `mcpframe.contact.outcome.Mode`."""
 
 call_plan = calls_of(
@@ -57,12 +59,14 @@ call_assemble = calls_of(
     ),
     "assemble",
 )
-"""assemble(I, X, IE, XE, IR, XR, records, shift, dt, done): write M and q of a step of dt from the state X
-and the wrenches and targets of the closures XE, and the free acceleration into X; normal velocities get the
-shifts [n] on top; `done` is 1 where the kinematics are. Return 0, or what
-`multibody.kernels.entries.free_dynamics` does."""
+"""assemble(I, X, IE, XE, IR, XR, records, shift, dt, done): write A, b, M and q of a step of dt from the
+state X and the wrenches and targets of the closures XE; relative velocities get the shifts [n, 3] on top.
+`done` is one of `multibody.kernels.entries`: PLACED in an impact, KICKED in a step, whose rates have what
+forces do to them already: impulses alone change them, and dt is for laws that ask. All of q is written, for
+impacts add to the rows of the slacks. Return 0, or what
+`free_dynamics` there does."""
 call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector), "constants")
-"""constants(IR, XR, shift): write q again, for other shifts."""
+"""constants(IR, XR, shift): write b and q again, for other shifts."""
 call_recover = calls_of(
     types.void(
         Indices,

@@ -73,8 +73,7 @@ from mcpframe.solvers.shared.tableau import (
 )
 
 # rows of the workspace R [N_WORK_ROWS, n]
-W_BASE, S, W, POINT, SHARP, STEP_0, STEP_1 = 0, 1, 2, 3, 4, 5, 6
-N_WORK_ROWS = 7
+W_BASE, S, W, POINT, SHARP, STEP_0, STEP_1, N_WORK_ROWS = range(8)
 
 ACTIVE_SET_STEPS = 6
 """Active-set corrections of a warm start before pivoting takes over."""

@@ -1,4 +1,4 @@
-"""Lemke's method on the dictionary of `tableau_kernels`: cover, ratio test, lexicographic rule, path.
+"""Lemke's method on the dictionary of `shared.tableau`: cover, ratio test, lexicographic rule, path.
 
 The path.  basic = T nonbasic + x + d t with t falling from t_0, where all basic variables lie within their
 bounds, to 0, where the point solves the problem. Whatever blocks leaves, its complement enters:

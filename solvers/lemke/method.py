@@ -1,6 +1,6 @@
 """Lemke's complementary pivoting for mixed LCPs, with bounds, free rows and warm starts.
 
-Method. A dense dictionary (`tableau_kernels`) is pivoted along Lemke's path (`lemke_kernels`): a covering
+Method. A dense dictionary (`shared.tableau`) is pivoted along Lemke's path (`lemke.kernels`): a covering
 vector d t makes the start feasible, t falls to zero. Bounds are native: a variable may cross from one bound
 to the other without a pivot. Free variables are pivoted in first and their rows set aside; fixed ones never
 enter. The path's end gives a basis; its point is recomputed from M by LU with refinement whenever the

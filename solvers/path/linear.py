@@ -7,7 +7,7 @@ linearisation w = M z + q of F is followed along
 
 Lemke's path with the residual r of the normal map as covering vector [Dirkse, Ferris 1995, section 2].
 Newton's point is its end. A point at tau = 1 - t on the way is the end of the path for q - tau r, which
-starts alike. The dictionary and the pivoting are Lemke's (`tableau_kernels`, `lemke_kernels`).
+starts alike. The dictionary and the pivoting are Lemke's (`shared.tableau`, `lemke.kernels`).
 """
 
 from __future__ import annotations

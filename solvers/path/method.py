@@ -25,13 +25,13 @@ stabilisation) and 1997 (crash); Ferris, Munson 1999 (merit function, restarts).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.lemke.method import MANY_FREE_ROWS
@@ -49,6 +49,15 @@ from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
 
 Array = NDArray[np.float64]
+PATH_NAMES = {
+    "max_majors": "major_iteration_limit",
+    "max_minors": "minor_iteration_limit",
+    "crash_steps": "crash_iteration_limit",
+    "memory": "nms_memory_size",
+    "restarts": "restart_limit",
+}
+"""What PATH calls options that mean the same there; both names are taken."""
+_PATH = {name: AliasChoices(name, other) for name, other in PATH_NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,12 +91,38 @@ class Path(AbstractSolver):
     name: ClassVar[str] = "path"
     problems: ClassVar[tuple[type, ...]] = (MixedLCP, MCP)
 
-    max_majors: int = Field(100, ge=1, description="major iterations per run")
-    max_minors: int = Field(0, ge=0, description="pivots per major iteration; 0 means 20 n + 200")
-    crash_steps: int = Field(20, ge=0, description="projected Newton steps before the major iterations")
-    memory: int = Field(5, ge=1, description="checkpoints that the non-monotone search looks back to")
+    elsewhere: ClassVar[Mapping[str, str]] = {
+        "convergence_tolerance": "it is tol of mf.solve, on the natural residual over 1 + ‖q‖∞",
+        "crash_method": "crash_steps = 0 leaves the crash phase out",
+        "cumulative_iteration_limit": "max_minors bounds a major iteration, time_limit of mf.solve the whole",
+        "output": "nothing is printed; solution.log() is the log",
+    }
+
+    max_majors: int = Field(
+        100, ge=1, description="major iterations per run", validation_alias=_PATH["max_majors"]
+    )
+    max_minors: int = Field(
+        0,
+        ge=0,
+        description="pivots per major iteration; 0 means 20 n + 200",
+        validation_alias=_PATH["max_minors"],
+    )
+    crash_steps: int = Field(
+        20,
+        ge=0,
+        description="projected Newton steps before the major iterations",
+        validation_alias=_PATH["crash_steps"],
+    )
+    memory: int = Field(
+        5,
+        ge=1,
+        description="checkpoints that the non-monotone search looks back to",
+        validation_alias=_PATH["memory"],
+    )
     watchdog: int = Field(4, ge=0, description="Newton points taken on trust before going back")
-    restarts: int = Field(10, ge=0, description="runs after the first, with other settings")
+    restarts: int = Field(
+        10, ge=0, description="runs after the first, with other settings", validation_alias=_PATH["restarts"]
+    )
     seed: int = Field(0, ge=0, description="seed of the perturbed starting points")
 
     def _solve(self, problem: MixedLCP | MCP, request: Request) -> Claim:

@@ -42,8 +42,7 @@ CodeTables = types.Array(types.int8, 3, "C")
 IndexMatrix = types.Array(types.int64, 2, "C", readonly=True)
 
 # rows of the workspace Y [N_BLOCK_ROWS, m]
-W, Q, LOWER, UPPER, POINT, RAY = 0, 1, 2, 3, 4, 5
-N_BLOCK_ROWS = 6
+W, Q, LOWER, UPPER, POINT, RAY, N_BLOCK_ROWS = range(7)
 
 
 @inline

@@ -32,7 +32,7 @@ from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.qp.anderson import Anderson
 from mcpframe.solvers.qp.programs import Backend, GapProgram, Minimum
 from mcpframe.solvers.qp.saddle import SaddleProgram, multiplier_rows
-from mcpframe.solvers.shared.polish import Polished, active_set_polish, guess_basis
+from mcpframe.solvers.shared.polish import Polished, active_set_polish, guess_basis, solution_basis
 from mcpframe.solving.plugin import Request
 from mcpframe.solving.solution import Claim, Status
 
@@ -236,8 +236,7 @@ class _Search:
             status=Status.SOLVED if solved else Status.INFEASIBLE if farkas is not None else fallen_short,
             iterations=self.iterations,
             message="" if solved else self.said or f"natural residual {best.residual:.2g}",
-            # read off the point: a row on which z and w both vanish is left out, so that the face is regular
-            basis=guess_basis(problem, best.z, problem.certify(best.z)[1]),
+            basis=solution_basis(problem, best.z),
             farkas=farkas,
             method=f"{self.method}, active-set polish",
             relaxed_z=self.relaxed,

@@ -136,7 +136,7 @@ class Program:
         return Minimum(x, solution.status, iterations, tuple(duals))
 
 
-def compiled(key: Hashable | None, build: Callable[[], Program]) -> Program:
+def program_of(key: Hashable | None, build: Callable[[], Program]) -> Program:
     """Return the program of that key, built on first use; key None is built anew."""
     with _compiling:
         program = _cache.get(key) if key is not None else None
@@ -221,7 +221,7 @@ class ConeProgram:
     def __init__(self, S: Any, mu: Array, dim: int) -> None:
         self._quadratic, self._mu, self._dim = Quadratic(S), mu, dim
         key = self._quadratic.key
-        self._program = compiled(None if key is None else ("cone", dim, key), self._build)
+        self._program = program_of(None if key is None else ("cone", dim, key), self._build)
 
     def _build(self) -> Program:
         n_c, d = self._mu.size, self._dim
@@ -255,7 +255,7 @@ class GapProgram:
         self._quadratic = Quadratic(sp.csc_array(M) + sp.csc_array(M).T)
         parametric = self._M.parametric and self._quadratic.key is not None
         key = ("gap", self._M.key, self._quadratic.key, self._bounds.key) if parametric else None
-        self._program = compiled(key, self._build)
+        self._program = program_of(key, self._build)
 
     def _build(self) -> Program:
         bounds, n = self._bounds, self._bounds.lower.size

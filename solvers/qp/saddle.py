@@ -26,7 +26,7 @@ from mcpframe.solvers.qp.programs import (
     Minimum,
     Program,
     Quadratic,
-    compiled,
+    program_of,
     selection,
 )
 
@@ -98,7 +98,7 @@ class SaddleProgram:
         S, B = M[self._x][:, self._x], M[self._y][:, self._x]
         self._quadratic, self._B = Quadratic(0.5 * (S + S.T)), Entries(B)
         self._bounds = Bounds(lower[self._x], upper[self._x])
-        self._program = compiled(self._key(), self._build)
+        self._program = program_of(self._key(), self._build)
 
     def _key(self) -> Any:
         if self._quadratic.key is None or not self._B.parametric:

@@ -103,6 +103,24 @@ def guess_basis(problem: MixedLCP, z: Array, w: Array, weight: float = 1.0) -> C
     return codes
 
 
+def solution_basis(problem: MixedLCP, z: Array) -> Codes:
+    """Return codes of a solution from which its point can be found again.
+
+    Rows on which z and w both vanish, up to rounding, rest on their bound where M_BB is regular then; else
+    they are basic: slips of open contacts are determined by friction impulses that are zero.
+    """
+    w = problem.M @ z + problem.q
+    vanishing = np.abs(w) <= ROUNDING * (abs(problem.M) @ np.abs(z) + np.abs(problem.q))
+    rounding = ROUNDING * np.abs(z).max(initial=0.0)
+    for bound in (problem.lower, problem.upper):
+        z = np.where(np.abs(z - bound) <= rounding, bound, z)
+    codes = guess_basis(problem, z, np.where(vanishing, 0.0, w))
+    B = np.flatnonzero(codes == BASIC)
+    if B.size and factorise(problem.M[B][:, B]).rcond < REGULAR:
+        codes[vanishing & ~problem.fixed] = BASIC
+    return codes
+
+
 class _Search:
     """The best point so far, and the steps that look for a better one."""
 

@@ -74,11 +74,7 @@ class ScaledModel(ABC):
             np.maximum(F / self.row, (y - self.upper) * self.column), (y - self.lower) * self.column
         )
         worst = int(np.argmax(np.abs(step)))
-        for block in self.problem.layout:
-            span = self.problem.layout[block]
-            if span.start <= worst < span.stop:
-                return f"{block}[{worst - span.start}]"
-        return str(worst)
+        return self.problem.layout.label(worst)
 
     def codes(self, y: Array, F: Array) -> NDArray[np.int8]:
         """Return the basis that y and F suggest: the piece of the min-map that they lie on."""

@@ -23,17 +23,17 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.memory import columns
 from mcpframe.problem.residual import dot
 from mcpframe.solvers.shared.dense import largest_size
 
 # rows of V
-X, LOW, HIGH, SPAN, ROW, COLUMN, BASE, FROZEN, RATE, STEP, PIVOT_ROW = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 BLOCK = 8
-U, W = 11, 11 + BLOCK
-N_FLOAT_ROWS = 11 + 2 * BLOCK
+X, LOW, HIGH, SPAN, ROW, COLUMN, BASE, FROZEN, RATE, STEP, PIVOT_ROW, U, W, N_FLOAT_ROWS = columns(
+    *[1] * 11, BLOCK, BLOCK
+)
 # rows of K
-BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE, TIED = 0, 1, 2, 3, 4, 5, 6, 7
-N_INT_ROWS = 8
+BASIC_VAR, NONBASIC_VAR, PLACE, START, SIGN, ROW_OF, STATE, TIED, N_INT_ROWS = range(9)
 # codes of STATE, as in mcpframe.solving.solution
 AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
 

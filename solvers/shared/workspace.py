@@ -8,17 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpframe.jit.memory import LINE, aligned_zeros
 from mcpframe.solvers.lemke.attempts import N_WORK_ROWS
 from mcpframe.solvers.shared.tableau import N_FLOAT_ROWS, N_INT_ROWS
 
 Array = NDArray[np.float64]
 
-LINE = 8
-"""Doubles per cache line."""
-
 
 class Workspace(NamedTuple):
-    """What `solve_dense` and its relatives write to; the layout is that of `tableau_kernels`."""
+    """What `solve_dense` and its relatives write to; the layout is that of `shared.tableau`."""
 
     T: Array
     V: Array
@@ -28,8 +26,9 @@ class Workspace(NamedTuple):
 
 def new_workspace(n: int) -> Workspace:
     """Return arrays for problems with n rows; the rows of T start on cache lines."""
+    width = LINE * (n // LINE + 1)
     return Workspace(
-        aligned(n, LINE * (n // LINE + 1)),
+        aligned_zeros(n * width).reshape(n, width),
         np.empty((N_FLOAT_ROWS, n + 1)),
         np.empty((N_INT_ROWS, 2 * n + 1), np.int64),
         np.empty((N_WORK_ROWS, n)),
@@ -49,10 +48,3 @@ class _Last(threading.local):
 
 
 _last = _Last()
-
-
-def aligned(rows: int, columns: int) -> Array:
-    """Return a matrix that begins on a cache line."""
-    raw = np.empty(rows * columns + LINE)
-    first = (-raw.ctypes.data) % (8 * LINE) // 8
-    return raw[first : first + rows * columns].reshape(rows, columns)

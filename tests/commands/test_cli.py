@@ -1,3 +1,5 @@
+import os
+import re
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ from toys import Diagonal
 import mcpframe as mf
 from mcpframe.cli import main
 from mcpframe.config.plugins import FAMILIES
+from mcpframe.papers import PAPERS
 from mcpframe.solving.registry import Registry
 
 PROBLEM = mf.MixedLCP([[2.0, 1.0], [1.0, 2.0]], [-4.0, -5.0])
@@ -72,6 +75,64 @@ def test_help_is_a_page_to_act_on(run):
         "--log",
     ):
         assert option in out
+
+
+def test_flags_have_no_type_and_options_do(run):
+    for words in ((), ("solve",), ("study", "run"), ("corpus", "recipe")):
+        out = run(*words, "--help")[1]
+        assert "bool" not in out.lower()
+        assert "--help" in out
+    assert "<path>" in run("solve", "--help")[1] or "PATH" in run("solve", "--help")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("mcpframe so", {"solve"}),
+        ("mcpframe solve x.npz --solver l", {"lemke"}),
+        ("mcpframe formulate quad", {"quadruped"}),
+        ("mcpframe formulate box --law r", {"rolling"}),
+        ("mcpframe list nm", {"nmc", "nmc_os"}),
+        ("mcpframe study ", {"run", "check", "report", "export"}),
+    ],
+)
+def test_the_shell_completes_commands_and_names(words, offered):
+    asked = {
+        "_MCPFRAME_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
+    }
+    finished = subprocess.run(
+        [sys.executable, "-m", "mcpframe"], env=os.environ | asked, capture_output=True, text=True
+    )
+    assert set(finished.stdout.split()) == offered
+
+
+def test_a_paper_is_named_in_full_where_help_mentions_it(run):
+    for command in ("sizes", "compare"):
+        out = " ".join(run(command, "--help")[1].split())
+        assert re.search(f"J14:? [(]?{PAPERS['J14']}", out)
+    assert "J14" not in run("--help")[1]
+
+
+def test_a_short_z_is_printed_and_a_long_one_is_not(run, path, tmp_path):
+    assert re.search(r"\nz +1, 2\s*\n", run("solve", path)[1])
+    long = tmp_path / "long.npz"
+    mf.save_problem(long, mf.MixedLCP(np.eye(13), -np.ones(13)))
+    assert not re.search(r"\nz ", run("solve", long)[1])
+
+
+def test_an_npz_file_of_numpy_without_bounds_is_an_lcp(run, tmp_path):
+    place = tmp_path / "lcp.npz"
+    np.savez(place, M=[[2.0, 1.0], [1.0, 2.0]], q=[-4.0, -5.0])
+    status, out, _ = run("solve", place)
+    assert status == 0
+    assert "1, 2" in out
+    problem = mf.load_problem(place)
+    assert (problem.lower.tolist(), problem.upper.tolist()) == ([0.0, 0.0], [np.inf, np.inf])
+    np.savez(place, M=[[1.0]], q=[-1.0], lower=[0.0])
+    status, _, error = run("solve", place)
+    assert (status, "'upper' is missing" in error) == (2, True)
 
 
 def test_the_list_shows_every_plugin_with_type_default_range_and_text(run, registries):

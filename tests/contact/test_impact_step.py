@@ -66,9 +66,47 @@ def test_gaps_and_errors_of_loops_are_no_speeds_in_an_impact(name):
     np.testing.assert_allclose(ImpactStep(open_loop, []).closure_rate, 0.0, atol=EXACT)
 
 
+def sliding_sphere(law, given):
+    """A sphere of 2 kg, half a metre wide, sliding at 3 m/s along the floor, which throws it up at 1 m/s."""
+    ball = mf.Link("ball", hinge="free", mass=2.0, inertia=0.05 * np.eye(3))
+    model = mf.Model([ball], gravity=(0, 0, 0))
+    state = model.state([0, 0, 0.25, 0, 0, 0, 1], [3.0, 0, 1.0, 0, 0, 0])
+    contact = mf.Contact("ball", "world", (0, 0, 0), (0, 0, 1), mu=0.25, tangent=(1, 0, 0))
+    return ImpactStep(state, [contact], law, given=given)
+
+
+@every_formulation
+@pytest.mark.parametrize("law", ["coulomb", "anisotropic", "torsional", "rolling"])
+def test_friction_leans_on_what_is_given_back_though_the_contact_opens(name, law):
+    formulation, step = mf.formulation(name), sliding_sphere(law, given=[2.0])
+    problem, recovery = formulation.build(step)
+    outcome = formulation.recover(recovery, solve(problem))
+    np.testing.assert_allclose(outcome.impulses, [[-0.25 * 2.0, 0.0, 0.0]], atol=EXACT)
+    certificate = mf.certify_step(step, outcome)
+    assert certificate.worst < EXACT, str(certificate)
+    loose = sliding_sphere(law, given=[1.9])
+    assert mf.certify_step(loose, outcome).friction > 1e-3
+
+
+@every_formulation
+@pytest.mark.parametrize("law", ["frictionless", "box"])
+def test_laws_whose_bounds_do_not_grow_with_the_normal_impulse_do_not_lean(name, law):
+    np.testing.assert_allclose(opening(name, sliding_sphere(law, [2.0])), [3, 0, 1, 0, 0, 0], atol=EXACT)
+
+
+def test_a_step_of_the_same_contacts_forgets_what_was_given_back():
+    """Plans are kept from step to step, what a step adds to them is not."""
+    first = sliding_sphere("coulomb", [2.0])
+    formulation = mf.formulation("os")
+    for given, known in (([2.0], 0.5), (None, 0.0), ([1.0], 0.25)):
+        step = ImpactStep(first.state, first.contacts, given=given)
+        assert formulation.build(step)[0].q[-1] == pytest.approx(known)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"given": [-1.0]}, "given: -1: a normal impulse is not negative"),
         ({"rebound": [0.1, 0.2]}, r"rebound: shape \(2,\), expected \(1,\)"),
         ({"rebound": [-0.1]}, "rebound: -0.1: a speed to open at is not negative"),
         ({"rebound": [np.nan]}, "rebound: entry 0 is nan"),

@@ -76,6 +76,10 @@ def test_rows_are_immutable():
         ({"Wd": NORMAL, "N": [[np.inf]]}, r"N: entry \(0, 0\) is inf"),
         ({"Wd": NORMAL, "N": [["a"]]}, "N: cannot be read as real numbers"),
         ({"Wd": NORMAL, "N": [[1.0]], "mu": 0.5}, "mu = 0.5: says that the rows are Coulomb's cone"),
+        (
+            {"Wd": np.hstack([NORMAL, 2.0 * SLIDE]), "N": [[0], [1], [1]], "P": [[0.5, -1, -1]], "mu": 0.5},
+            r"mu = 0.5: says .* Wd = \[n, unit tangents\]",
+        ),
     ],
 )
 def test_a_bad_part_is_refused_with_the_law_and_the_field(parts, message):

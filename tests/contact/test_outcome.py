@@ -23,7 +23,7 @@ def box_on_floor(theta_dot, formulation="mc", **options):
 
 def test_a_resting_box_rolls_nowhere():
     outcome = box_on_floor([0] * 6)
-    assert outcome.modes == ["rolling"] * 4
+    assert outcome.modes == ["sticking"] * 4
     np.testing.assert_allclose(outcome.impulses.sum(axis=0), [0, 0, MASS * G * DT], atol=TOLERANCE)
     np.testing.assert_allclose(outcome.theta_dot, 0.0, atol=TOLERANCE)
 
@@ -44,7 +44,7 @@ def test_a_box_that_is_pushed_slides_and_is_braked_by_mu_times_its_weight():
 
 
 def test_modes_do_not_depend_on_who_carries_the_load():
-    assert box_on_floor([0] * 6, "rmc").modes == box_on_floor([0] * 6, "nmc").modes == ["rolling"] * 4
+    assert box_on_floor([0] * 6, "rmc").modes == box_on_floor([0] * 6, "nmc").modes == ["sticking"] * 4
 
 
 def test_a_contact_without_friction_slides_as_long_as_it_is_closed():
@@ -55,7 +55,7 @@ def test_a_contact_without_friction_slides_as_long_as_it_is_closed():
 def test_a_gap_that_the_step_does_not_close_separates():
     state = mf.systems.sphere(mass=MASS).state()
     height = state.link_poses()[1][0][2]
-    for gap, mode in ((1e-2, "separating"), (1e-5, "rolling")):
+    for gap, mode in ((1e-2, "separating"), (1e-5, "sticking")):
         contact = mf.Contact("sphere", "world", (0, 0, height - 0.1), (0, 0, 1), MU, gap=gap)
         assert outcome_of(state, [contact], position_level=True).modes == [mode]
 

@@ -179,7 +179,7 @@ def test_a_step_adds_nothing_to_its_rows_unless_it_is_told_to(state, contacts):
     assert step.asks == asks
     assert not step.contact_shift.any()
     assert not step.contact_row_shift.any()
-    assert step.contact_shift.shape == (step.n_u,)
+    assert step.contact_shift.shape == (step.n_u, 3)
     assert step.contact_row_shift.shape == (step.contact_rows.n,)
 
 
@@ -187,7 +187,7 @@ def test_gaps_become_speeds_along_the_normals_at_position_level(state, contacts)
     gaps = np.linspace(-1e-3, 1e-3, len(contacts))
     packed = mf.ContactSet(state.model, contacts).with_gaps(gaps)
     step = mf.ContactStep(state, packed, DT, position_level=True)
-    np.testing.assert_allclose(step.contact_shift, gaps / DT)
+    np.testing.assert_allclose(step.contact_shift, np.outer(gaps / DT, [1.0, 0.0, 0.0]))
     ends = np.cumsum([0, *(rows.used.size for rows in step.law_rows)])
     for i, rows in enumerate(step.law_rows):
         expected = np.where(rows.used == FORCE_N, gaps[i] / DT, 0.0)

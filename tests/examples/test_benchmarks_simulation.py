@@ -82,14 +82,15 @@ def exact_swing():
 
 
 def test_every_engine_swings_the_same_pendulum(engine, exact_swing):
-    """Without contacts all converge to one motion, with the first order of their steps."""
+    """Without contacts all converge to one motion: ours of second order, the others of first."""
     errors = []
     for dt in (2e-3, 1e-3):
         episode = engine.watch(mechanisms.papers_pendulum(5), dt, round(0.3 / dt))
         assert episode.contacts.max() == 0, "neighbours meet"
         end = np.concatenate([episode.position[-1], episode.velocity[-1]])
         errors.append(np.linalg.norm(end - exact_swing))
-    assert errors[0] / errors[1] == pytest.approx(2.0, abs=HALVES)
+    falls = 4.0 if engine is own_engine.OWN[0] else 2.0
+    assert errors[0] / errors[1] == pytest.approx(falls, abs=2.0 * HALVES)
 
 
 def test_every_engine_gives_the_pendulum_the_same_energy(engine):
@@ -354,6 +355,6 @@ def test_the_study_of_contact_models(tmp_path):
     record, printed = study("contact_models", tmp_path, *small)
     ours, cone = record["models"]
     assert ours["rebound"] == pytest.approx({"0.2": 0.2, "0.5": 0.5, "0.8": 0.8}, abs=RESTITUTION)
-    assert ours["stop"]["45.0"] <= measure.polygon_bound(4)
+    assert ours["stop"]["45.0"] == pytest.approx(measure.polygon_bound(4), rel=1e-3)
     assert max(ours["creep"], cone["creep"]) < models.CREEP
     assert "left out: all peers" in printed

@@ -47,10 +47,12 @@ def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(
     options = ("--out", str(out), "--table2", str(table2), "--study", str(solvers))
     done = run("demo.py", *options)
     assert done.returncode == 0, done.stderr
-    assert f"Open {out / 'report.html'} in a browser." in done.stdout
+    report = out / "solvers" / "report.md"
+    assert f"Open {report.with_suffix('.html')} in a browser." in done.stdout
+    assert (report.parent / "study.sqlite").is_file(), "links to saved problems are seen from this folder"
     assert f'change "lemke" to "path" in {solvers}' in done.stdout
     assert "solve all 2 problems." in " ".join(done.stdout.split())
-    text = (out / "report.md").read_text()
+    text = report.read_text()
     assert "## Speed-up" in text
     assert "## Simulated seconds per second of wall clock" in text
 
@@ -58,8 +60,8 @@ def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(
     done = run("demo.py", *options)
     assert done.returncode == 0, done.stderr
     assert f'change "path" to "lemke" in {solvers}' in done.stdout
-    assert "| path |" in (out / "report.md").read_text()
-    assert "| lemke |" not in (out / "report.md").read_text()
+    assert "| path |" in report.read_text()
+    assert "| lemke |" not in report.read_text()
 
 
 def test_the_benchmark_writes_its_figures_and_plot(tmp_path):

@@ -74,7 +74,7 @@ def short_source(source, corpus):
         return source.with_options(corpus=str(corpus), recipe="", limit=2)
     if source.kind == "scene":
         first = {key: first_of(value) for key, value in source.parameters.items()}
-        parameters = {**first, "stepping.duration": first.get("stepping.duration", 1.0)}
+        parameters = {**first, "stepping.duration": first.get("stepping.duration", 1.6)}
         return source.with_options(parameters=parameters, every=1, limit=2)
     if source.kind == "generator":
         return source.with_options(sizes=first_of(source.sizes), seeds=1, change=source.change[:2])

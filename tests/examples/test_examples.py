@@ -24,6 +24,8 @@ COMMANDS = [
 """Long-running ones with options; their own tests run them on little data."""
 FIRST_STEPS = EXAMPLES / "first_steps"
 SHORT = ["first_solve", "first_contact", "nonlinear", "swap_by_config", "own_solver", "own_law", "corpus"]
+MODELS = sorted((EXAMPLES / "mcp").glob("*.py"))
+"""Complementarity models of the literature; each checks its published solution."""
 
 
 def run(path, *arguments, folder):
@@ -32,9 +34,11 @@ def run(path, *arguments, folder):
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_a_short_example_runs_and_prints(name, tmp_path):
-    finished = run(FIRST_STEPS / f"{name}.py", folder=tmp_path)
+@pytest.mark.parametrize(
+    "path", [*(FIRST_STEPS / f"{name}.py" for name in SHORT), *MODELS], ids=lambda p: p.stem
+)
+def test_a_short_example_runs_and_prints(path, tmp_path):
+    finished = run(path, folder=tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout
     assert not list(tmp_path.iterdir()), "it leaves nothing behind"

@@ -50,7 +50,7 @@ class Bare(mf.AbstractFormulation):
         P = np.hstack([np.zeros((laws.n_sigma, n_b + n_l)), laws.P])
         problem = mf.MixedLCP(
             np.block([[G @ response, N], [P, laws.R]]),
-            np.concatenate([G @ free + shift, laws.r]),
+            np.concatenate([G @ free + shift, laws.r + step.slack_shift]),
             np.concatenate([np.full(n_b, -np.inf), np.zeros(n_l), laws.beta_lower, laws.sigma_lower]),
             np.concatenate([np.full(n_b + n_l, np.inf), laws.beta_upper, laws.sigma_upper]),
         )
@@ -84,6 +84,10 @@ def test_it_takes_the_steps_of_all_others(scene: Scene):
         forces = given.tau, given.wrenches
         assert_same_step(mf.ContactStep(given.state, given.contacts, DT, *forces, **asks))
     assert_same_step(ImpactStep(given.state, given.contacts))
+
+
+def test_it_writes_no_rows_before_laws():
+    assert Bare().rows(SCENES[0].step("coulomb")) is None
 
 
 def ball(formulation, **stepping):

@@ -10,7 +10,7 @@ from mcpframe.contact.law import find_law, law_rows
 from mcpframe.formulations.operational.stages import assemble, operational_stages, plan
 from mcpframe.multibody.kernels.entries import NOTHING
 from mcpframe.multibody.memory.loop_packing import pack_loops
-from mcpframe.solving.stages import CONTACT_ROWS, M_AT, N_ROWS, PROBLEM_HEAD, Q_AT
+from mcpframe.solving.stages import A_AT, B_AT, CONTACT_ROWS, M_AT, N_COMPONENTS, N_ROWS, PROBLEM_HEAD, Q_AT
 
 CAPACITY, N_BALLS = 8, 4
 ON_THE_FLOOR = [(k, -1) for k in range(N_BALLS)]
@@ -59,18 +59,23 @@ def contacts_of(pairs):
     return rows.ravel(), np.concatenate([contact.record for contact in made]), made
 
 
-def problem(state, space, pairs):
-    """Return M, q that the workspace gets for an impact at the contacts."""
+def problem(state, space, pairs, shift=0.0):
+    """Return M, q, A, b that the workspace gets for an impact at the contacts."""
     IR, XR = space
     IP = np.zeros(PROBLEM_HEAD + CAPACITY * CONTACT_ROWS, dtype=np.int64)
     rows, records, _ = contacts_of(pairs)
     assert records.size == len(pairs) * RECORD
     IE, XE = pack_loops(state.model)
     plan(state.I, IE, IR, XR, IP, rows, len(pairs))
-    no_shift = np.zeros(len(pairs))
-    assert assemble(state.I, state.X, IE, XE, IR, XR, records, no_shift, 0.0, NOTHING) == 0
-    n = IP[N_ROWS]
-    return XR[IP[M_AT] : IP[M_AT] + n * n].reshape(n, n).copy(), XR[IP[Q_AT] : IP[Q_AT] + n].copy()
+    shifts = np.outer(np.full(len(pairs), shift), [1.0, 0.0, 0.0]).ravel()
+    assert assemble(state.I, state.X, IE, XE, IR, XR, records, shifts, 0.0, NOTHING) == 0
+
+    def read(count, matrix, vector):
+        n = IP[count]
+        parts = XR[IP[matrix] : IP[matrix] + n * n].reshape(n, n), XR[IP[vector] : IP[vector] + n]
+        return [part.copy() for part in parts]
+
+    return *read(N_ROWS, M_AT, Q_AT), *read(N_COMPONENTS, A_AT, B_AT)
 
 
 @pytest.mark.parametrize("before", SETS)
@@ -78,15 +83,17 @@ def problem(state, space, pairs):
 def test_contacts_of_other_trees_leave_nothing_behind(state, formulation, before, after):
     used = formulation.room(CAPACITY)
     problem(state, used, SETS[before])
-    M, q = problem(state, used, SETS[after])
-    M_fresh, q_fresh = problem(state, formulation.room(CAPACITY), SETS[after])
-    np.testing.assert_array_equal(M, M_fresh)
-    np.testing.assert_array_equal(q, q_fresh)
+    fresh = problem(state, formulation.room(CAPACITY), SETS[after])
+    for part, expected in zip(problem(state, used, SETS[after]), fresh, strict=True):
+        np.testing.assert_array_equal(part, expected)
 
 
 @pytest.mark.parametrize("which", SETS)
 def test_the_problem_is_that_of_the_formulation_in_python(state, formulation, which):
-    M, q = problem(state, formulation.room(CAPACITY), SETS[which])
-    expected = mf.formulation("os").build(ImpactStep(state, contacts_of(SETS[which])[2]))[0]
-    np.testing.assert_allclose(M, expected.M, atol=1e-12)
-    np.testing.assert_allclose(q, expected.q, atol=1e-12)
+    rebound, os = 0.25, mf.formulation("os")
+    M, q, A, b = problem(state, formulation.room(CAPACITY), SETS[which], shift=-rebound)
+    contacts = contacts_of(SETS[which])[2]
+    step = ImpactStep(state, contacts, rebound=np.full(len(contacts), rebound))
+    expected, rows = os.build(step)[0], os.rows(step)
+    for part, other in ((M, expected.M), (q, expected.q), (A, rows.A), (b, rows.b)):
+        np.testing.assert_allclose(part, other, atol=1e-12)

@@ -239,7 +239,8 @@ def test_limits_are_in_radians_and_metres_and_only_where_the_file_limits(load):
 
 def test_names_mean_the_frames_of_the_file(load):
     model, _ = load(TREES["two and three joints per body"])
-    assert model.dof_names == ["a/x", "a/y", "b/joint_2", "b/joint_3", "b/joint_4"]
+    assert model.dof_names == ["x", "y", "b/joint_2", "b/joint_3", "b/joint_4"]
+    assert [model.dof_index(name) for name in ("a/x", "a/y", "y")] == [0, 1, 1]  # links are aliases
     assert set(model.frames) == {"a", "b"}
 
 

@@ -47,6 +47,15 @@ def test_start_point_name_provenance_and_labels_travel_along(path):
     assert (record.name, record.provenance, record.labels) == ("boxes", provenance, ("contact", "hard"))
 
 
+def test_the_exact_cone_of_a_polygon_travels_along(path):
+    save_problem(path, contact_problem(), exact=friction_problem())
+    assert_same_problem(load_record(path).exact, friction_problem())
+    assert_same_problem(load_problem(path), contact_problem())
+    rewrite(path, exact_q=np.zeros(4))
+    with pytest.raises(FileFormatError, match=r"exact: W: shape .*, expected \(4, 4\)"):
+        load_record(path)
+
+
 def test_numpy_alone_reads_the_file(path):
     save_problem(path, sparse_problem())
     with np.load(path, allow_pickle=False) as fields:

@@ -82,7 +82,7 @@ def test_coordinates_go_depth_first_with_children_sorted_by_the_bytes_of_their_j
         joint("x", "early", "leaf"),
         joint("b", "late", "tip"),
     )
-    assert load_urdf(urdf(tree)).dof_names == ["upper", "early", "leaf", "late", "tip"]
+    assert load_urdf(urdf(tree)).dof_names == ["Z", "a", "x", "m", "b"]
 
 
 def test_children_of_a_merged_link_keep_its_place_among_its_siblings(urdf):
@@ -94,7 +94,7 @@ def test_children_of_a_merged_link_keep_its_place_among_its_siblings(urdf):
         joint("c", "root", "after"),
     )
     model = load_urdf(urdf(tree))
-    assert model.dof_names == ["before", "on_plate", "after"]
+    assert model.dof_names == ["a", "z", "c"]
     assert model.dof_names == load_urdf(urdf(tree), merge_fixed=False).dof_names
 
 
@@ -158,7 +158,7 @@ def test_a_mimic_joint_keeps_its_coordinate_and_becomes_a_gear_with_the_files_of
     )
     model = load_urdf(urdf(text))
     (gear,) = model.closures
-    assert (gear.ratios, gear.offset) == ({"b": 1.0, "a": 2.0}, 0.5)
+    assert (gear.ratios, gear.offset) == ({"k": 1.0, "j": 2.0}, 0.5)
     rows = gear.rows(model.state([0.3, -2 * 0.3 + 0.5], [1.0, -2.0]))
     np.testing.assert_allclose(rows.error, [0.0], atol=EXACT)
 
@@ -173,7 +173,7 @@ def test_a_joint_that_mimics_a_fixed_one_is_held_at_its_offset(urdf):
         joint("k", "a", "b", inside=mimic),
     )
     (gear,) = load_urdf(urdf(text)).closures
-    assert (gear.ratios, gear.offset) == ({"b": 1.0}, 0.5)
+    assert (gear.ratios, gear.offset) == ({"k": 1.0}, 0.5)
 
 
 def test_merging_fixed_links_changes_no_dynamics_and_keeps_their_names_as_frames(urdf, rng):
@@ -362,7 +362,7 @@ def test_namespaces_declared_or_not_and_a_missing_robot_name_do_no_harm(urdf, at
     text = robot(link("base"), link("arm"), joint("j", "base", "arm"), attributes=attributes)
     with caplog.at_level(logging.DEBUG):
         model = load_urdf(urdf(text))
-    assert model.dof_names == ["arm"]
+    assert model.dof_names == ["j"]
     assert model.name == ("r" if attributes else "robot")
     assert caplog.records == []
 

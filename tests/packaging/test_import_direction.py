@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LAYERS = (
-    {"exceptions"},
+    {"exceptions", "notebook", "papers"},
     {"arrays", "interrupts", "jit"},
     {"problem", "spatial"},
     {"multibody"},
@@ -16,6 +16,7 @@ LAYERS = (
     {"solving"},
     {"formulations", "solvers"},
     {"io", "systems"},
+    {"modelling"},
     {"config"},
     {"scene"},
     {"simulation"},

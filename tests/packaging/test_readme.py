@@ -10,9 +10,13 @@ import mcpframe as mf
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md", "docs/scenes.md", "docs/viewing.md"),
-    "docs/corpora.md",
-    *(f"docs/concepts/{page}.md" for page in ("problem", "formulations", "solvers", "laws", "stepping")),
+    *("docs/corpora.md", "docs/notebooks.md"),
+    *(
+        f"docs/concepts/{page}.md"
+        for page in ("problem", "formulations", "solvers", "laws", "stepping", "impacts")
+    ),
     *(f"docs/extend/{page}.md" for page in ("law", "formulation", "solver")),
+    "docs/coming-from-path.md",
 ]
 BLOCK = re.compile(r"^( *)```(python|toml)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
@@ -78,7 +82,7 @@ def test_a_robot_lands_as_the_readme_says(capsys):
     code = next(text for _, text in blocks("README.md") if "mf.systems.quadruped()" in text)
     namespace = {"mf": mf}
     exec(code, namespace)
-    assert capsys.readouterr().out.count("'rolling'") == 4
+    assert capsys.readouterr().out.count("'sticking'") == 4
     assert namespace["problem"].n == 24
 
 

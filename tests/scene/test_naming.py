@@ -5,8 +5,12 @@ import pytest
 
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Hinge, Link, Model
+from mcpframe.multibody.closures import Gear
+from mcpframe.multibody.model.joining import Part, joined
 from mcpframe.scene.naming import actuated_dofs, dofs_named, matches, rates_by_name, theta_by_name
+from mcpframe.simulation.recording.header import model_from, model_table
 from mcpframe.spatial.transforms import Pose
+from mcpframe.systems import sphere
 
 ROUNDING = 1e-12
 
@@ -49,6 +53,61 @@ def test_dofs_are_meant_by_their_own_name_or_their_links(model):
         dofs_named(model, ["tool"])
 
 
+def named_joints():
+    """The shoulder carries a link called as the elbow's joint; the hand's hinge has no name of its own."""
+    inertia = {"mass": 1.0, "inertia": np.eye(3)}
+    return Model(
+        [
+            Link("elbow", hinge=Hinge("pin"), joint="shoulder", **inertia),
+            Link("forearm", "elbow", Hinge("universal", (1, 0, 0), (0, 1, 0)), joint="elbow", **inertia),
+            Link("hand", "forearm", "ball", Pose.from_rpy((0, 0, 1), (0, 0, 1)), **inertia),
+        ]
+    )
+
+
+def test_joints_name_dofs_and_their_links_are_aliases_unless_a_joint_is_called_so():
+    model = named_joints()
+    hand = ["hand[0]", "hand[1]", "hand[2]"]
+    assert model.dof_names == ["shoulder", "elbow[0]", "elbow[1]", *hand]
+    assert [model.dof_index(name) for name in ("shoulder", "elbow[1]", "forearm[1]", "hand[2]")] == [
+        0,
+        2,
+        2,
+        5,
+    ]
+    assert dofs_named(model, ["elbow"]).tolist() == dofs_named(model, ["forearm"]).tolist() == [1, 2]
+    theta = theta_by_name(model, "theta", {"elbow": [1, 2], "shoulder": 3}, model.neutral())
+    assert theta[:3].tolist() == [3.0, 1.0, 2.0]
+
+
+def test_two_joints_of_one_name_are_refused_and_a_link_gives_way_to_a_joint():
+    inertia = {"mass": 1.0, "inertia": np.eye(3)}
+    with pytest.raises(ModelError, match="link 'b': its joint 'j' is also that of 'a'"):
+        Model([Link(name, joint="j", **inertia) for name in "ab"])
+    crossed = Model(
+        [Link("a", hinge=Hinge("pin"), joint="b", **inertia), Link("b", hinge=Hinge("pin"), **inertia)]
+    )
+    assert crossed.dof_names == ["b", "b/hinge"]
+
+
+def test_names_of_joints_go_with_a_model_that_is_joined_merged_or_kept():
+    model = named_joints()
+    whole = joined([Part(model, "left_"), Part(model, "right_")])
+    assert whole.dof_names[:2] == ["left_shoulder", "left_elbow[0]"]
+    assert whole.dof_index("right_forearm[0]") == 7
+    assert model.merged().dof_names == model_from(model_table(model)).dof_names == model.dof_names
+
+
+def test_a_pose_says_where_a_link_is_in_its_parents_frame():
+    """The hand's hinge frame is turned by 1 rad about z; the pose turns the link by 1.5."""
+    model = named_joints()
+    theta = theta_by_name(model, "theta", {"hand": Pose.from_rpy(rpy=(0, 0, 1.5))}, model.neutral())
+    np.testing.assert_allclose(theta[3:], [0, 0, np.sin(0.25), np.cos(0.25)], atol=ROUNDING)
+    ball = sphere()
+    start = theta_by_name(ball, "theta", {"sphere": Pose((1, 2, 3))}, ball.neutral())
+    np.testing.assert_allclose(ball.state(start).pose("sphere").position, [1, 2, 3], atol=ROUNDING)
+
+
 def test_all_dofs_have_motors_but_those_of_free_hinges(model):
     assert actuated_dofs(model).tolist() == list(range(6, 13))
 
@@ -89,3 +148,10 @@ def test_coordinates_by_name_leave_the_others_where_they_are(model):
 def test_coordinates_that_a_hinge_does_not_have_are_refused_by_name(model, value, message):
     with pytest.raises(ModelError, match=message):
         theta_by_name(model, "theta", value, model.neutral())
+
+
+def test_a_gear_takes_joints_or_links_but_a_hinge_only_once():
+    model = named_joints()
+    model.add_closure(Gear({"shoulder": 1.0, "forearm[0]": -2.0}))
+    with pytest.raises(ModelError, match="two of the names mean one hinge"):
+        model.add_closure(Gear({"elbow[0]": 1.0, "forearm[0]": -2.0}))

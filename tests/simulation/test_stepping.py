@@ -112,7 +112,7 @@ def test_a_block_slides_to_rest_after_the_known_way_and_stays():
 def test_a_block_inside_the_cone_does_not_creep_down_a_slope():
     block = run(body(box(), slope=np.radians(20.0)), (0, 0, 0.1), mu=0.5, duration=0.5)
     assert np.abs(block.theta[:, :3] - [0, 0, 0.1]).max() <= ROUNDING
-    assert set(block.contacts.mode.tolist()) == {1}  # rolling: no slip
+    assert set(block.contacts.mode.tolist()) == {1}  # sticking
 
 
 def test_a_block_outside_the_cone_slides_down_as_it_should():
@@ -212,10 +212,10 @@ def test_an_engine_that_takes_a_checkpoint_goes_on_to_the_same_bits(options):
     assert states_of(found).tobytes() == states_of(expected).tobytes()
 
 
-def test_resting_contacts_are_solved_from_the_last_step_in_about_one_pivot():
-    """A cold start of four corners takes more than ten."""
+def test_closed_contacts_are_solved_from_the_last_step_in_about_one_pivot():
+    """A cold start of four corners takes more than ten; bounces are over by step 110, it slides to 168."""
     scene = slid_box()
-    assert Engine(scene).advance(scene.initial_state(), 0, 200).iterations[-1] <= 2
+    assert Engine(scene).advance(scene.initial_state(), 0, 150).iterations[-1] <= 2
 
 
 @pytest.mark.parametrize("formulation", ["os", "mc"])
@@ -257,15 +257,28 @@ def leaning_rod(restitution_model, mu=0.767):
     )
 
 
-def test_impacts_that_add_energy_are_kept_in_the_trajectory_and_warned_about_once():
+@pytest.mark.parametrize("restitution_model", ["poisson", "newton"])
+def test_impacts_that_a_drive_adds_energy_to_are_kept_in_the_trajectory_and_warned_about_once(
+    restitution_model,
+):
+    """A bat of 1 kg that is held at 2 m/s sends a ball of 1 kg off at (1 + e) 2 m/s."""
+    slide = {"mass": 1.0, "inertia": np.eye(3), "hinge": mf.Hinge("prismatic", (1, 0, 0))}
+    bat = mf.Link("bat", **slide, geometry=Geometry(Sphere(0.1)))
+    ball = mf.Link("ball", **slide, geometry=Geometry(Sphere(0.1), mf.Pose((0.2005, 0, 0))))
+    model = mf.Model([bat, ball], gravity=(0, 0, 0))
+    model.add_closure(mf.closures.Gear({"bat": 1.0}, lambda t: (2.0, 0.0)))
+    way = Stepping(dt=1e-3, duration=2e-3, restitution_model=restitution_model, drift_control="none")
+    scene = mf.Scene(model, theta_dot=[2.0, 0.0], materials=Material(restitution=0.5), stepping=way)
     with pytest.warns(EnergyWarning, match=r"1 of 1 impacts added kinetic energy") as told:
-        rod = simulate(leaning_rod("newton"))
+        run = simulate(scene)
     assert len(told) == 1
-    gain = rod.impacts.energy_after[0] / rod.impacts.energy_before[0] - 1.0
-    assert gain == pytest.approx(0.2, abs=0.02)
+    np.testing.assert_allclose(run.theta_dot[-1], [2.0, 3.0], atol=ROUNDING)
+    assert run.impacts.energy_after[0] - run.impacts.energy_before[0] == pytest.approx(4.5)
 
 
-@pytest.mark.parametrize(("restitution_model", "mu"), [("poisson", 0.767), ("newton", 0.0)])
-def test_poissons_law_or_no_friction_adds_none(restitution_model, mu):
+@pytest.mark.parametrize("mu", [0.0, 0.767])
+@pytest.mark.parametrize("restitution_model", ["poisson", "newton"])
+def test_a_rod_that_slips_back_gets_no_energy_from_nowhere(restitution_model, mu):
+    """Kane's paradox: at mu = 0.767 all of Newton's rebound would add a fifth."""
     rod = simulate(leaning_rod(restitution_model, mu))
     assert rod.impacts.energy_after[0] <= rod.impacts.energy_before[0] * (1.0 + ROUNDING)

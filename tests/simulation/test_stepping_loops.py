@@ -69,7 +69,7 @@ def test_a_floating_mechanism_keeps_its_momentum_while_its_loop_is_kept_closed()
     assert loop_errors(run)[0].max() <= CLOSED
 
 
-@pytest.mark.parametrize(("control", "least", "most"), [("baumgarte", 1e-9, 5e-5), ("none", 1e-5, 1e-2)])
+@pytest.mark.parametrize(("control", "least", "most"), [("baumgarte", 1e-9, 5e-5), ("none", 1e-7, 1e-5)])
 def test_other_drift_controls_leave_what_they_are_known_to_leave(control, least, most):
     """Baumgarte's rule some dt² Ġ θ̇ / 0.2; none, what adds up: dt after a second."""
     error = loop_errors(mf.simulate(scene(high_four_bar(), dt=4e-3, duration=1.0, drift_control=control)))[0]

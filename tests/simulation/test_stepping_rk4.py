@@ -84,6 +84,23 @@ def test_energy_drifts_at_fourth_order(system):
     assert order_ratio(drift) >= HALVED
 
 
+def test_flight_between_impacts_is_of_fourth_order():
+    """A rod that swings into an elastic stop, twice; times of impact are found as well as can be."""
+    link = body(hinge="pin", upper=0.0)
+    fine = {"penetration_tolerance": 1e-13, "time_tolerance": 1e-15, "limit_restitution": 1.0}
+
+    def angle(dt):
+        way = mf.Stepping(dt=dt, duration=4.0, integrator="rk4", rest_speed=1e-12, **fine)
+        model = mf.Model([link], gravity=(9.81, 0, 0))
+        run = mf.simulate(mf.Scene(model, theta=[-1.2], stepping=way))
+        assert len(run.impacts) >= 2
+        return run.theta[-1, 0]
+
+    exact = angle(0.00125)
+    errors = [abs(angle(dt) - exact) for dt in (0.02, 0.01)]
+    assert order_ratio(errors) >= HALVED
+
+
 def test_semi_implicit_euler_is_of_first_order():
     model, rates = spherical()
     exact = end(model, rates, 0.0025)

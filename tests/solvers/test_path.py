@@ -14,6 +14,7 @@ from mcpframe.solvers.lemke.kernels import ENDED, PIVOT_LIMIT, SINGULAR
 from mcpframe.solvers.path.crash import crash
 from mcpframe.solvers.path.linear import LinearPath, basis_of
 from mcpframe.solvers.path.log import MajorRecord, RunRecord
+from mcpframe.solvers.path.method import PATH_NAMES
 from mcpframe.solvers.path.search import Majors, Watchdog
 from mcpframe.solvers.shared.multistart import EndRecord
 from mcpframe.solvers.shared.scaled_model import scaled_model
@@ -256,3 +257,13 @@ def test_the_same_problem_gives_the_same_bits(problem):
     first, second = (mf.solve(problem, "path") for _ in range(2))
     assert first.z.tobytes() == second.z.tobytes()
     assert [str(record) for record in first.trace] == [str(record) for record in second.trace]
+
+
+def test_options_are_known_by_the_names_that_path_gives_them():
+    values = {ours: 3 + k for k, ours in enumerate(PATH_NAMES)}
+    theirs = {PATH_NAMES[ours]: value for ours, value in values.items()}
+    assert mf.solver("path", **theirs) == mf.solver("path", **values)
+    with pytest.raises(mf.OptionError, match="major_iteration_limit = 0.*greater than or equal to 1"):
+        mf.solver("path", major_iteration_limit=0)
+    with pytest.raises(mf.OptionError, match="convergence_tolerance.*tol of mf.solve"):
+        mf.solver("path", convergence_tolerance=1e-6)

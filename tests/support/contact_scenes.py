@@ -60,7 +60,7 @@ def rates(model, seed, size=1.0):
     return size * np.random.default_rng(seed).standard_normal(model.n_dofs)
 
 
-@scene("a box at rest on four corners", "rolling")
+@scene("a box at rest on four corners", "sticking")
 def box_at_rest(law):
     state = systems.box().state()
     return mf.ContactStep(state, systems.contacts_of(state, 4), DT, law=law)
@@ -78,7 +78,7 @@ def box_tipping(law):
     return mf.ContactStep(state, systems.contacts_of(state, 4), DT, law=law)
 
 
-@scene("a box pushed into a corner of two walls", "rolling")
+@scene("a box pushed into a corner of two walls", "sticking")
 def box_in_a_corner(law):
     state = systems.box().state(theta_dot=[1.0, -1.0, 0.0, 0.0, 0.0, 0.5])
     contacts = [
@@ -90,14 +90,14 @@ def box_in_a_corner(law):
     return mf.ContactStep(state, contacts, DT, wrenches=push, law=law)
 
 
-@scene("a pendulum on the floor", "rolling", "sliding", "separating")
+@scene("a pendulum on the floor", "sticking", "sliding", "separating")
 def pendulum(law):
     model = systems.pendulum(6)
     state = model.state(np.full(6, 0.4), rates(model, 4, 0.3))
     return mf.ContactStep(state, systems.contacts_of(state, 4), DT, tau=rates(model, 2), law=law)
 
 
-@scene("the dual arm, four fingers in contact", "rolling", "sliding", "separating")
+@scene("the dual arm, four fingers in contact", "sticking", "sliding", "separating")
 def dual_arm(law):
     model = systems.dual_arm()
     state = model.state(theta_dot=rates(model, 3, 0.3))
@@ -111,7 +111,7 @@ def four_bar(law):
     return mf.ContactStep(state, systems.contacts_of(state, 2), DT, law=law)
 
 
-@scene("a four-bar that lies on the floor", "rolling", "sliding")
+@scene("a four-bar that lies on the floor", "sticking", "sliding")
 def floating_four_bar(law):
     model = systems.four_bar(floating=True)
     state = model.state(theta_dot=rates(model, 5, 0.2))
@@ -125,7 +125,7 @@ def ring(law):
     return mf.ContactStep(state, systems.contacts_of(state, 3), DT, law=law)
 
 
-@scene("a quadruped that lands, a hip at its limit", "rolling", "sliding")
+@scene("a quadruped that lands, a hip at its limit", "sticking", "sliding")
 def quadruped(law):
     model = systems.quadruped()
     theta = model.neutral()
@@ -134,7 +134,7 @@ def quadruped(law):
     return mf.ContactStep(state, systems.contacts_of(state, 4), DT, law=law)
 
 
-@scene("a humanoid on both feet", "rolling")
+@scene("a humanoid on both feet", "sticking")
 def humanoid(law):
     model = humanoid_model()
     state = model.state(theta_dot=rates(model, 8, 0.1))
@@ -146,7 +146,7 @@ def humanoid(law):
     return mf.ContactStep(state, contacts, DT, law=law)
 
 
-@scene("a tree of all hinges that touches itself", "rolling", "sliding", "separating")
+@scene("a tree of all hinges that touches itself", "sticking", "sliding", "separating")
 def tree(law):
     rng = np.random.default_rng(9)
     model = random_tree(rng, 9, armature=0.3, extra_roots=0.2)

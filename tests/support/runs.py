@@ -6,9 +6,9 @@ import mcpframe as mf
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.steps import (
     NO_IMPACTS,
-    ROLLING,
     SLIDING,
     SOLVED,
+    STICKING,
     ContactTable,
     ImpactTable,
     StepBlock,
@@ -47,7 +47,7 @@ def contact_rows(state, k):
         normal=np.tile([0.0, 0.0, 1.0], (m, 1)),
         gap=np.full(m, -1e-9 * k),
         impulse=np.tile([0.01, 0.0, 0.1 + 1e-3 * k], (m, 1)),
-        mode=[SLIDING if i else ROLLING for i in range(m)],
+        mode=[SLIDING if i else STICKING for i in range(m)],
     )
 
 

@@ -154,7 +154,7 @@ AFTER_A_MODEL = [
     ('[formulation]\nname = "os"\nposition_level = true', OptionError, 6,
      "formulation.position_level", "it belongs to the step; say it to ContactStep, under"),
     ("[stepping]\nbaumgarte = 1.5", OptionError, 5, "stepping.baumgarte", "less than or equal to 1"),
-    ("[stepping]\nposition_level = 1", OptionError, 5, "stepping.position_level", "a valid boolean"),
+    ("[stepping]\nposition_level = true", OptionError, 5, "stepping.position_level", "unknown key"),
     ("[output]\nevery = 0", OptionError, 5, "output.every", "greater than or equal to 1"),
 ]  # fmt: skip
 

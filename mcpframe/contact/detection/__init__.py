@@ -1,6 +1,6 @@
 """Collision detection: contacts of all shapes of a model, with signed distances, in a stable order.
 
-`detect_kernels.detect` does it in compiled code on flat arrays; `Detector` packs them and is the door for
+`kernels.detect` does it in compiled code on flat arrays; `Detector` packs them and is the door for
 Python.
 """
 

@@ -51,7 +51,7 @@ class Detector:
         shapes: all shapes in their order.
         materials, laws: what the numbers in `material` mean.
         ID, XD: arrays of the kernels, see `records`; new ones after `make_room`.
-        compiled: whether `detect_kernels.detect` finds all contacts, without the help of coal.
+        has_kernels: whether `kernels.detect` finds all contacts, without the help of coal.
 
     Args:
         model: its links' shapes and those of the world.
@@ -86,8 +86,8 @@ class Detector:
         return f"Detector({self.model!r}, shapes={len(self.shapes)}, margin={self.margin:g})"
 
     @property
-    def compiled(self) -> bool:
-        """Whether `detect_kernels.detect` finds all contacts, without the help of coal."""
+    def has_kernels(self) -> bool:
+        """Whether `kernels.detect` finds all contacts, without the help of coal."""
         return not self._foreign.needed
 
     def solid(self, i: int) -> Solid | None:
@@ -135,8 +135,7 @@ class Detector:
     @property
     def record(self) -> Array:
         """Their records [n_u, 20]; a view."""
-        at = self.ID[rec.RECORDS]
-        return self.XD[at : at + self.n_contacts * rec.RECORD].reshape(-1, rec.RECORD)
+        return rec.MEMORY.part(self.ID, self.XD, rec.RECORDS)[: self.n_contacts]
 
     @property
     def body_a(self) -> Indices:
@@ -170,8 +169,7 @@ class Detector:
 
     @property
     def _rows(self) -> Indices:
-        at = self.ID[rec.CONTACTS]
-        return self.ID[at : at + self.n_contacts * rec.CONTACT_ROW].reshape(-1, rec.CONTACT_ROW)
+        return rec.MEMORY.part(self.ID, self.XD, rec.CONTACTS)[: self.n_contacts]
 
     def meet_foreign(self) -> bool:
         """Merge the contacts of pairs without a closed form into the tables; False where there was no room.

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.materials import Rules, Surface
-from mcpframe.multibody.memory.packing import aligned_zeros
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
@@ -50,68 +49,40 @@ def pack(
         hulls: centre [3], in the shape's frame, and radius of the bounding sphere of every mesh and
             heightfield that takes part, by the number of its shape; one without it meets nothing.
     """
-    head = np.zeros(rec.DETECTION_HEAD, dtype=np.int64)
-    integers, doubles = _integers(skeleton, shapes, rules, hulls), _doubles(skeleton, shapes, rules, hulls)
-    head[[rec.N_SHAPES, rec.N_FIXED]] = len(shapes), sum(shape.link < 0 for shape in shapes)
-    head[[rec.N_BOUNDED, rec.N_PLANES]] = integers[rec.ORDER].size, integers[rec.PLANES].size
-    head[[rec.N_CLASSES, rec.AXIS]] = len(rules.table), -1
-    head[rec.CANDIDATES] = _place(head, integers, rec.DETECTION_HEAD, 1)
-    head[rec.RECORDS] = _place(head, doubles, rec.XD_HEAD, 8)
-    ID, XD = np.zeros(head[rec.CANDIDATES], dtype=np.int64), aligned_zeros(int(head[rec.RECORDS]))
-    ID[: rec.DETECTION_HEAD] = head
-    for slot, whole_numbers in integers.items():
-        ID[head[slot] : head[slot] + whole_numbers.size] = whole_numbers.ravel()
-    for slot, numbers in doubles.items():
-        XD[head[slot] : head[slot] + numbers.size] = numbers.ravel()
-    room = LEAST_ROOM + ROOM_PER_SHAPE * len(shapes)
-    return with_room(ID, XD, room, room)
-
-
-def _integers(
-    skeleton: Skeleton, shapes: Sequence[Surface], rules: Rules, hulls: Spheres
-) -> dict[int, Indices]:
-    """Return the parts of ID that stay."""
-    n, kind = len(shapes), kinds(shapes)
-    bounded = [i for i in range(n) if kind[i] != rec.PLANE and (kind[i] < rec.MESH or i in hulls)]
+    kind = kinds(shapes)
     body = [int(skeleton.link_body[shape.link]) if shape.link >= 0 else -1 for shape in shapes]
+    bounded = [i for i, k in enumerate(kind) if k != rec.PLANE and (k < rec.MESH or i in hulls)]
+    planes, room = np.flatnonzero(kind == rec.PLANE), LEAST_ROOM + ROOM_PER_SHAPE * len(shapes)
+    ID, XD = rec.MEMORY.arrays(
+        shape=len(shapes),
+        bounded=len(bounded),
+        plane=planes.size,
+        shape_class=len(rules.table),
+        material=len(rules.materials),
+        candidate=room,
+        contact=room,
+    )
+    ID[rec.N_FIXED], ID[rec.AXIS] = sum(shape.link < 0 for shape in shapes), -1
     columns = [kind, np.array(body, dtype=np.int64), rules.part, rules.above, rules.fixed, rules.shape_class]
-    return {
-        rec.SHAPES: np.column_stack(columns).astype(np.int64),
-        rec.ORDER: np.array(bounded, dtype=np.int64),
-        rec.PLANES: np.flatnonzero(kind == rec.PLANE),
-        rec.RULES: rules.table,
-    }
-
-
-def _doubles(skeleton: Skeleton, shapes: Sequence[Surface], rules: Rules, hulls: Spheres) -> dict[int, Array]:
-    """Return the parts of XD that stay, and room for what changes."""
     frames = _frames(skeleton, shapes, hulls)
-    return {
+    contents: dict[int, ArrayLike] = {
+        rec.SHAPES: np.column_stack(columns),
+        rec.ORDER: bounded,
+        rec.PLANES: planes,
+        rec.RULES: rules.table,
         rec.FRAMES: frames,
         rec.PLACES: _places(frames, shapes, hulls),
-        rec.STARTS: np.zeros(len(shapes)),
-        rec.MATERIALS: np.array([[material.mu, material.restitution] for material in rules.materials]),
-        rec.SCRATCH: np.zeros(4 * rec.SCRATCH_ROWS),
+        rec.MATERIALS: [[material.mu, material.restitution] for material in rules.materials],
     }
+    for part, values in contents.items():
+        view = rec.MEMORY.part(ID, XD, part)
+        view[:] = np.reshape(values, view.shape)
+    return ID, XD
 
 
 def with_room(ID: Indices, XD: Array, n_candidates: int, n_contacts: int) -> tuple[Indices, Array]:
-    """Return ID and XD with room for so many candidates and contacts; the tables' contents are lost."""
-    constants, first = ID[rec.CANDIDATES], ID[rec.RECORDS]
-    contacts = constants + n_candidates
-    larger_ID = np.zeros(contacts + n_contacts * rec.CONTACT_ROW, dtype=np.int64)
-    larger_XD = aligned_zeros(int(first) + n_contacts * rec.RECORD)
-    larger_ID[:constants], larger_XD[:first] = ID[:constants], XD[:first]
-    larger_ID[[rec.CONTACTS, rec.MAX_CANDIDATES, rec.MAX_CONTACTS]] = contacts, n_candidates, n_contacts
-    return larger_ID, larger_XD
-
-
-def _place(head: Indices, parts: Mapping[int, NDArray[np.generic]], start: int, unit: int) -> int:
-    """Write where each part begins, in multiples of `unit`; return where the last one ends."""
-    for slot, values in parts.items():
-        head[slot] = start
-        start += -(-values.size // unit) * unit
-    return start
+    """Return ID and XD with room for so many candidates and contacts."""
+    return rec.MEMORY.resized(ID, XD, candidate=n_candidates, contact=n_contacts)
 
 
 def _frames(skeleton: Skeleton, shapes: Sequence[Surface], hulls: Spheres) -> Array:

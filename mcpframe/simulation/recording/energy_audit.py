@@ -1,7 +1,7 @@
 """Impacts that add kinetic energy, which nature does not do: found in the audit of a run, and told.
 
-With Poisson's law and restitution at most one no impact adds any, see `simulation.step.impact`. Newton's law
-with friction can.
+Neither law of restitution does, see `simulation.step.restitution`; closures whose motion is prescribed can,
+for something drives them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GAIN, FLOOR = 1e-8, 1e-9
 
 
 class EnergyWarning(UserWarning):
-    """Impacts of a run have added kinetic energy."""
+    """Energy of a run has grown though nothing drives it, or impacts have added some."""
 
 
 def energy_gains(impacts: ImpactTable) -> Array:
@@ -38,7 +38,7 @@ def warn_of_gains(impacts: ImpactTable, stacklevel: int = 2) -> None:
     warnings.warn(
         f"{np.count_nonzero(gains)} of {len(impacts)} impacts added kinetic energy, most of all the one at "
         f"t = {impacts.time[worst]:g} s: {impacts.energy_before[worst]:.4g} J before, "
-        f"{gains[worst]:.2g} J more after; restitution_model = 'poisson' adds none",
+        f"{gains[worst]:.2g} J more after; only a motion that is prescribed to a closure can do that",
         EnergyWarning,
         stacklevel=stacklevel + 1,
     )

@@ -7,18 +7,31 @@ to that number and goes on: each problem is there once, in the order of the run.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
+from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.journal import remove
 from mcpframe.io.records import Record
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.observation import Observation
+from mcpframe.solving.plugin import AbstractFormulation
 
 PROBLEMS = "problems.h5"
 """What the corpus is called in the folder of a run."""
+
+
+def exact_cone(formulation: AbstractFormulation, step: ContactStep) -> FrictionProblem | None:
+    """Return a step's problem with the exact friction cone.
+
+    None where laws or formulation have none, or friction leans on what an impact gives back.
+    """
+    rows = formulation.rows(step)
+    return rows.friction_problem() if rows is not None and rows.has_cone else None
 
 
 class Harvest:
@@ -67,18 +80,19 @@ class Harvest:
 
     def __call__(self, seen: Observation) -> None:
         """Take a problem that was solved."""
-        self._waiting.append(self.record(seen))
+        exact = exact_cone(self.scene.stepping.formulation, seen.step)
+        self._waiting.append(replace(self.record(seen), exact=exact))
 
     def record(self, seen: Observation) -> Record:
         """Return a problem with where it comes from."""
-        number, way = self.step_at(seen.time), self.scene.stepping
+        number, stepping = self.step_at(seen.time), self.scene.stepping
         provenance = {
             "scene": self.scene.name,
             "time": seen.time,
             "step": number,
             "kind": seen.kind,
-            "formulation": way.formulation.name,
-            "options": way.formulation.model_dump(),
+            "formulation": stepping.formulation.name,
+            "options": stepping.formulation.model_dump(),
             "dt": seen.dt,
             "n_contacts": len(seen.step.contacts),
             "asks": dict(seen.step.asks),

@@ -131,6 +131,7 @@ def _link_table(link: Link) -> dict[str, Any]:
     return {
         "name": link.name,
         "parent": link.parent,
+        "joint": link.joint,
         "hinge": asdict(link.hinge),
         "pose": _pose_table(link.pose),
         "mass": link.mass,

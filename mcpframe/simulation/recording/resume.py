@@ -47,14 +47,13 @@ def step_count(scene: Scene) -> int:
 
 def header_of(scene: Scene, harvested: bool = False) -> Header:
     """Return what is told of a run."""
-    way = scene.stepping
-    plain = {
-        key: value for key, value in dict(way).items() if isinstance(value, (str, int, float, bool, dict))
-    }
-    plugins = {"formulation": way.formulation, "solver": way.solver}
+    stepping = scene.stepping
+    kinds = (str, int, float, bool, dict)
+    plain = {key: value for key, value in dict(stepping).items() if isinstance(value, kinds)}
+    plugins = {"formulation": stepping.formulation, "solver": stepping.solver}
     tables = {key: {"name": p.name, **p.model_dump()} for key, p in plugins.items()}
     options = {**plain, **tables, "every": scene.output.every, "harvest": harvested}
-    solvers = (way.solver.name, "auto")
+    solvers = (stepping.solver.name, "auto")
     return Header(scene.model, scene.text, options, solvers=solvers, fingerprints=fingerprints(scene))
 
 

@@ -33,10 +33,12 @@ ASKED, AUTO = 0, 1
 STATUSES: tuple[str, ...] = tuple(status.name for status in Status)
 SOLVED = STATUSES.index(Status.SOLVED.name)
 MODES: tuple[str, ...] = get_args(Mode)
-SEPARATING, ROLLING, SLIDING = range(len(MODES))
+SEPARATING, STICKING, SLIDING = range(len(MODES))
 NAMES = {"status": STATUSES, "mode": MODES}
 """What the codes of a column mean, in their order."""
 
+LATER = frozenset({"certificate"})
+"""Columns that files of older versions do not have."""
 REQUIRED = object()
 """Default of a column that every block must bring."""
 
@@ -145,8 +147,11 @@ class ImpactTable(Table):
         n_contacts: contacts that took part.
         n_limits: joint limits that took part.
         energy_before, energy_compressed, energy_after: kinetic energy before the impact, after compression
-            and after decompression, J.
+            (the lowest, where one approach is resolved after the other) and after decompression, J.
         penetration: largest at that time, m.
+        jam: 1 where nothing collided: friction at a closed contact made the rates jump, see
+            `simulation.step.jam`.
+        certificate: how far it is from physics, the worst of its parts; NaN where none was made.
     """
 
     first: ClassVar[str] = "time"
@@ -157,6 +162,8 @@ class ImpactTable(Table):
     energy_compressed: Array = column("f8", unit="J")
     energy_after: Array = column("f8", unit="J")
     penetration: Array = column("f8", unit="m", default=0.0)
+    jam: Codes = column("i1", default=0)
+    certificate: Array = column("f8", default=np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +184,8 @@ class StepBlock(Table):
         penetration: largest overlap of any two bodies, m.
         drift: largest violation of the bilateral rows.
         n_impacts: rows of `impacts` that belong to the step.
+        certificate: how far steps and impacts since the last row are from physics, the worst of those that
+            were certified, see `mcpframe.contact.certificate`; NaN where none was.
         contacts, impacts: tables of all steps' contacts and impacts, in the order of the steps.
     """
 
@@ -198,6 +207,7 @@ class StepBlock(Table):
     penetration: Array = column("f8", unit="m", default=0.0)
     drift: Array = column("f8", default=0.0)
     n_impacts: Indices = column("i8", default=0)
+    certificate: Array = column("f8", default=np.nan)
     contacts: ContactTable = field(default_factory=lambda: NO_CONTACTS)
     impacts: ImpactTable = field(default_factory=lambda: NO_IMPACTS)
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from mcpframe.exceptions import FileFormatError, ModelError, ProblemError
 from mcpframe.io.journal import committed
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
+from mcpframe.notebook import html
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.steps import (
     NONE,
@@ -84,6 +86,44 @@ class Trajectory:
     def __repr__(self) -> str:
         end = f", t = {self.time[0]:g} to {self.time[-1]:g} s" if len(self) else ""
         return f"Trajectory({self.header.model.name!r}, steps={len(self)}{end})"
+
+    def _repr_html_(self) -> str:
+        if not len(self):
+            return html.card(f"Run of {self.model.name!r}", {"steps": "none"})
+        failed, deepest = len(self.failed), float(self.penetration.max())
+        about = {
+            "time": f"{self.time[0]:g} to {self.time[-1]:g} s, {len(self)} steps kept",
+            "contacts": f"{self.n_contacts.max()} at the most",
+            "impacts": len(self.impacts),
+            "penetration": f"{deepest:.1e} m at the most",
+            "not solved": html.verdict(f"{failed} steps", good=False) if failed else "",
+        }
+        lowest = np.nanmin(self.potential_energy)
+        energies = {
+            "kinetic": ("#0072B2", self.kinetic_energy),
+            "potential": ("#009E73", self.potential_energy - lowest),
+            "total": ("#777777", self.total_energy - lowest),
+        }
+        return html.card(f"Run of {self.model.name!r}", about, html.curves(self.time, energies, "J"))
+
+    def plot(self, node: Node | str | None = None) -> Any:
+        """Return motion, energy, contacts and solve time over time as a picture; needs matplotlib.
+
+        Args:
+            node: whose motion is plotted; the centre of mass of the last link unless given.
+
+        Returns:
+            A `mcpframe.view.showing.Picture`: a notebook shows it as the value of a cell, ``save`` writes it.
+        """
+        return _showing().plots(self, node)
+
+    def show(self, *, strip: bool = False) -> None:
+        """Show the run: in a notebook as a film below the cell, elsewhere in the browser, until it is closed.
+
+        Args:
+            strip: pictures side by side instead of a film.
+        """
+        _showing().show(self, strip)
 
     @property
     def model(self) -> Model:
@@ -203,6 +243,11 @@ class Trajectory:
 
     def _chosen(self, steps: Sequence[int] | Indices | None) -> Indices:
         return np.arange(len(self)) if steps is None else np.array([self._step(k) for k in steps], dtype=int)
+
+
+def _showing() -> Any:
+    """Return what draws runs; it knows trajectories, which ask for it only when they are to be seen."""
+    return import_module("mcpframe.view.showing")
 
 
 def file_of(path: str | os.PathLike[str]) -> Path:

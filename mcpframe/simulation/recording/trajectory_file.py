@@ -30,6 +30,7 @@ from mcpframe.io.journal import JournaledFile
 from mcpframe.multibody.model.model import Model
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.steps import (
+    LATER,
     NAMES,
     ContactTable,
     ImpactTable,
@@ -95,6 +96,7 @@ class TrajectoryFile:
         try:
             file = h5py.File(stream, "r+")
             header = read_header(file, str(path))
+            _add_new_columns(file)
             keep_complete_steps(file)
             file.flush()
             stream.commit()
@@ -160,6 +162,16 @@ def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> Non
         rows = empty(table, n_theta=model.n_theta, N=model.n_dofs)
         for about in columns(table):
             _create(group, about, rows[about.name], CHUNK_ROWS[name])
+
+
+def _add_new_columns(file: h5py.File) -> None:
+    """Add columns that an older version did not record, filled with their defaults."""
+    for name, table in TABLES.items():
+        n_rows = len(file[name][table.first])
+        for about in columns(table):
+            if about.name in LATER and about.name not in file[name]:
+                rows = np.full(n_rows, about.metadata["default"], dtype=about.metadata["kind"])
+                _create(file[name], about, rows, CHUNK_ROWS[name])
 
 
 def datasets(file: h5py.File) -> Datasets:
@@ -282,7 +294,8 @@ def _starts(file: h5py.File, counts: str) -> Indices:
 
 
 def _columns(group: h5py.Group, table: type[Table], start: int, stop: int) -> dict[str, NDArray[Any]]:
-    return {about.name: group[about.name][start:stop] for about in columns(table)}
+    names = [about.name for about in columns(table) if about.name in group or about.name not in LATER]
+    return {name: group[name][start:stop] for name in names}
 
 
 def _close(file: h5py.File | None, stream: JournaledFile, commit: bool) -> None:

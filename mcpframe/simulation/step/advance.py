@@ -8,10 +8,10 @@ from numba import types
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.impact import call_energies
-from mcpframe.simulation.step.memory import Run
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.record import record_step
+from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
 from mcpframe.simulation.step.travel import fastest_point
@@ -56,8 +56,9 @@ def keep(run, X, B):
     copy_part(IS, IS[at.KNOWN_KEYS], IS[at.KNOWN_BEFORE], IS[at.N_KNOWN])
     copy_part(IS, IS[at.KNOWN_CODES], IS[at.CODES_BEFORE], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
     copy_part(XS, IS[at.TAKEN], IS[at.TAKEN_BEFORE], IS[at.N_TAKEN] * at.TAKEN_ROW)
-    put(XS, IS[at.FIGURES_BEFORE], XS[at.RESIDUAL])
-    put(XS, IS[at.FIGURES_BEFORE] + 1, XS[at.DRIFT])
+    copy_part(XS, IS[at.HISTORY], IS[at.HISTORY_BEFORE], 4 * run.I[N_DOFS])
+    copy_part(XS, IS[at.INERTIA], IS[at.INERTIA_BEFORE], run.I[N_DOFS])
+    copy_part(XS, at.RESIDUAL, IS[at.FIGURES_BEFORE], at.N_FIGURES)
 
 
 @callee
@@ -70,8 +71,9 @@ def go_back(run, X, B):
     copy_part(IS, IS[at.KNOWN_BEFORE], IS[at.KNOWN_KEYS], IS[at.N_KNOWN])
     copy_part(IS, IS[at.CODES_BEFORE], IS[at.KNOWN_CODES], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
     copy_part(XS, IS[at.TAKEN_BEFORE], IS[at.TAKEN], IS[at.N_TAKEN] * at.TAKEN_ROW)
-    put(XS, at.RESIDUAL, get(XS, IS[at.FIGURES_BEFORE]))
-    put(XS, at.DRIFT, get(XS, IS[at.FIGURES_BEFORE] + 1))
+    copy_part(XS, IS[at.HISTORY_BEFORE], IS[at.HISTORY], 4 * run.I[N_DOFS])
+    copy_part(XS, IS[at.INERTIA_BEFORE], IS[at.INERTIA], run.I[N_DOFS])
+    copy_part(XS, IS[at.FIGURES_BEFORE], at.RESIDUAL, at.N_FIGURES)
     put(IS, at.N_PLANNED, -1)
 
 
@@ -85,28 +87,31 @@ def record(run, X, time):
 
 @inline
 def is_finite(I, X):
-    """Return whether all rates are numbers."""
+    """Return whether all coordinates and rates are numbers."""
     total = 0.0
+    for i in range(I[N_THETA]):
+        total += 0.0 * get(X, I[THETA] + i)
     for d in range(I[N_DOFS]):
         total += 0.0 * get(X, I[THETA_DOT] + d)
     return total == 0.0
 
 
 @kernel(
-    Indices, Indices, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut,
-    IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut,
-    CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, types.float64, types.int64, types.int64,
+    Indices, Indices, VectorOut, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut,
+    VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut,
+    IndicesOut, CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, types.float64, types.int64,
+    types.int64,
 )  # fmt: skip
 def advance(
-    A, I, X, Y, B, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS,
+    A, I, X, Y, Z, B, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS,
     OUT_IMPACTS, begin, first, count,
 ):  # fmt: skip
     """Take up to `count` steps after the first `first`, step k ending at begin + k dt; record the last.
 
-    The state is in X, and is left there; Y and B are states to work with. Returns (how it ended, steps
+    The state is in X, and is left there; Y, Z and B are states to work with. Returns (how it ended, steps
     taken).
     """
-    parts = A, I, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
+    parts = A, I, Z, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
     run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS)
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))
@@ -116,6 +121,7 @@ def advance(
         put(XS, at.START, begin + k * XS[at.DT])
         put(IS, at.N_HITS, 0)
         put(IS, at.OVERFLOW, 0)
+        put(IS, at.CERTIFIES, 1 if IS[at.CERTIFY_EVERY] > 0 and (k + 1) % IS[at.CERTIFY_EVERY] == 0 else 0)
         keep(run, X, B)
         step = event_driven(run, X, Y) if IS[at.EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
         code = step[0]

@@ -12,12 +12,19 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, window
-from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion, nearly_nearest_motion
+from mcpframe.multibody.kernels.entries import PLACED
+from mcpframe.multibody.kernels.loops import (
+    largest_error,
+    loop_rate,
+    loop_rows,
+    nearest_motion,
+    nearly_nearest_motion,
+)
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, TAU, THETA, THETA_DOT
-from mcpframe.simulation.step import memory as at
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.step.kick import accelerate, ask_motion
 from mcpframe.simulation.step.motion import integrate
-from mcpframe.simulation.step.push import accelerate, ask_motion
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.lanes import get, put
 
@@ -29,15 +36,8 @@ SETTLINGS = 4
 """Most corrections of rates."""
 SETTLED_TO = 1e-14
 """Rates of loops, m/s and rad/s, that are left as they are."""
-
-
-@callee
-def largest_error(run):
-    """Return the largest error of the closures whose rows were written last."""
-    largest = 0.0
-    for i in range(run.IE[loops.N_ROWS]):
-        largest = max(largest, abs(get(run.XE, run.IE[loops.ERROR] + i)))
-    return largest
+LOST = 1e-3
+"""Share of prescribed rates, and metres or radians of loops, that are left over only by a contradiction."""
 
 
 @callee
@@ -53,9 +53,9 @@ def nearest_step(run, Y, anew):
         return at.DONE
     for d in range(I[N_DOFS]):
         put(Y, I[TAU] + d, 0.0)
-    code = accelerate(run, Y)
+    code = accelerate(run, Y, PLACED)
     if code == at.DONE:
-        nearest_motion(I, Y, run.IE, run.XE, run.IQ, run.XQ, out)
+        nearest_motion(I, Y, run.IE, run.XE, run.IQ, run.XQ, out, False)
     return code
 
 
@@ -71,7 +71,7 @@ def close_loops(run, Y):
     for k in range(CORRECTIONS):
         call_place(run.A[at.PLACE], (I, Y))
         loop_rows(I, Y, IE, XE)
-        error = largest_error(run)
+        error = largest_error(IE, XE)
         if not error < least:
             break
         least = error
@@ -121,3 +121,15 @@ def settle(run, Y, time):
         if off > 0.5 * before and k > 0:  # rounding
             return code
     return code
+
+
+@callee
+def keeps_motion(run, Y):
+    """Return CONTRADICTED where a step has led to where the closures' prescribed motion cannot be kept."""
+    IE, fastest = run.IE, 0.0
+    if IE[loops.ANY_MOTION] == 0 or run.IS[at.PROJECTS] == 0:
+        return at.DONE
+    for i in range(IE[loops.N_ROWS]):
+        fastest = max(fastest, abs(get(run.XE, IE[loops.RATE] + i)))
+    lost = rates_off(run, Y) > LOST * fastest or largest_error(IE, run.XE) > LOST
+    return at.CONTRADICTED if lost else at.DONE

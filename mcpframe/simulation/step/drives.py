@@ -1,11 +1,23 @@
-"""What acts at the hinges in compiled code: controllers, springs and dampers.
+"""What acts at the hinges: controllers, springs and dampers.
 
-Controllers are those of `mcpframe.scene.controllers`, which says what they mean; those that have no kernel
-are asked in Python, once where a part of a step begins.
+Controllers are those of `mcpframe.scene.controllers`, which says what they mean, asked where a step is
+kicked; those that have no kernel are asked in Python, where a part of a step begins.
+
+*Springs and dampers*, and PD motors within their limits, which are the same, act implicitly: stiff ones
+neither ring nor explode. With v and v+ the rates before and after the kick of a step of h, q where it begins,
+
+    force = -d ((1 - θ) v + θ v+) - k (q - rest + c h ((1 - θ) v + θ v+)),
+
+what depends on v+ goes to the diagonal of the mass matrix, as an armature of h θ d + h² c θ k would: every
+formulation has it in the same O(N). θ and c follow from the time constants of the hinge, x = h d / D and
+y² = h² k / D with its articulated inertia D: 1/2 where they are long, second order; 1 where they are short,
+no ringing. `semi_implicit_euler` has 1 for both.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
+
+import math
 
 from mcpframe.jit import by_address, callee, inline, window
 from mcpframe.multibody.kernels.entries import inverse_dynamics
@@ -13,6 +25,7 @@ from mcpframe.multibody.kernels.loops import node_place, reference_of
 from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
 from mcpframe.multibody.memory.records import (
     D_ARMATURE,
+    D_INVERSE,
     DOF,
     DOFS,
     N_DOFS,
@@ -23,27 +36,39 @@ from mcpframe.multibody.memory.records import (
     THETA,
     THETA_DOT,
 )
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.drive_slots import (
+    ACCELERATION_R,
+    COMPUTED_TORQUE,
+    DRIVE_ROW,
+    DRIVES,
+    FORCE,
+    N_DRIVES,
+    P_FORCE,
+    P_MOMENT,
+    P_PLACE,
+    P_START,
+    P_STOP,
+    PD,
+    RATE_R,
+    THETA_R,
+    V_BODY,
+    V_KIND,
+    V_MOVES,
+    V_NUMBERS,
+    V_TARGETS,
+    V_TIMES,
+    WANTED,
+)
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step import memory as at
 from mcpframe.simulation.step.motion import difference, integrate
 from mcpframe.spatial.algebra import cross, store_pair
 from mcpframe.spatial.lanes import get, load, put
 
-# Head of IF: how many controllers, then where rows and scratch begin.
-N_DRIVES, DRIVES, THETA_R, RATE_R, ACCELERATION_R, WANTED, FORCE = range(7)
-DRIVE_HEAD = 8
-# Row of DRIVES.
-V_KIND, V_BODY, V_MOVES, V_NUMBERS, V_TARGETS, V_TIMES = range(6)
-"""Kind; body that is pushed; how many moves the reference makes; where in XF its numbers, the coordinates
-before, between and after the moves, and their starts and durations begin."""
-DRIVE_ROW = 6
-# V_KIND
-PD, COMPUTED_TORQUE, PUSHING = range(3)
-# Numbers of a push: place in the body's inner axes, moment, force, start, stop; of the others kp, kd, limit
-# [N].
-P_PLACE, P_MOMENT, P_FORCE, P_START, P_STOP, PUSH_NUMBERS = 0, 4, 8, 12, 13, 16
-
 call_inverse = by_address(inverse_dynamics)
+
+LEAST_SHARE = 1e-12
+"""Of the inertia of a hinge with its springs and dampers: less than that of its own is lost in rounding."""
 
 
 @callee
@@ -79,39 +104,72 @@ def reference_at(I, IF, XF, drive, time):
         put(XF, IF[ACCELERATION_R] + d, s_ddot * u)
 
 
+@inline
+def add(XS, i, value):
+    """Add to a number."""
+    put(XS, i, get(XS, i) + value)
+
+
 @callee
-def follow(run, X, drive, time, torque):
-    """Add the force of a controller with gains towards a reference: PD, or computed torque."""
-    I, IF, XF, IS, XS = run.I, run.IF, run.XF, run.IS, run.XS
-    N = I[N_DOFS]
+def look_back(run, X, drive, time, t):
+    """Write how far the reference of a drive at a time is from X, and what of that is of the last t.
+
+    Both are followed back at the rates that they have, those of X being in BEFORE.
+    """
+    I, IF, XF = run.I, run.IF, run.XF
     reference_at(I, IF, XF, drive, time)
     difference(I, X, I[THETA], XF, IF[THETA_R], XF, IF[WANTED])
-    kp = get(IF, drive + V_NUMBERS)
-    kd, limit = kp + N, kp + 2 * N
+    for d in range(I[N_DOFS]):
+        ahead = get(run.XS, run.IS[at.BEFORE] + d) - get(XF, IF[RATE_R] + d)
+        add(XF, IF[WANTED] + d, t * ahead)
+
+
+@callee
+def pull(run, X, drive, time, t):
+    """Add the springs and dampers of a PD controller; where it is at its limit, that force to TAU."""
+    I, IF, XF, IS, XS = run.I, run.IF, run.XF, run.IS, run.XS
+    N = I[N_DOFS]
+    look_back(run, X, drive, time, t)
+    gains = get(IF, drive + V_NUMBERS)
     for d in range(N):
-        rate = get(XF, IF[RATE_R] + d) - get(X, I[THETA_DOT] + d)
-        wanted = get(XF, kp + d) * get(XF, IF[WANTED] + d) + get(XF, kd + d) * rate
-        if torque:
-            wanted += get(XF, IF[ACCELERATION_R] + d)
-        put(XF, IF[WANTED] + d, wanted)
-    force = IF[WANTED]
-    if torque:
-        force = IF[FORCE]
-        wanted, out = window(XF, IF[WANTED], N), window(XF, force, N)
-        call_inverse(run.A[at.INVERSE], (I, X, wanted, out))
-        for d in range(N):
-            rotor = get(X, I[DOFS] + d * DOF + D_ARMATURE) * get(XF, IF[WANTED] + d)
-            put(XF, force + d, get(XF, force + d) + rotor - passive_force(run, X, d))
+        kp, kd, most = get(XF, gains + d), get(XF, gains + N + d), get(XF, gains + 2 * N + d)
+        rate, spring = get(XF, IF[RATE_R] + d), kp * get(XF, IF[WANTED] + d)
+        force = spring + (kd + t * kp) * (rate - get(XS, IS[at.BEFORE] + d))
+        if abs(force) > most:
+            add(X, I[TAU] + d, most if force > 0.0 else -most)
+            continue
+        add(XS, IS[at.PULL] + d, spring)
+        add(XS, IS[at.SPRINGS] + d, kp)
+        add(XS, IS[at.DAMPERS] + d, kd)
+        add(XS, IS[at.SPRING_RATES] + d, kp * rate)
+        add(XS, IS[at.DAMPER_RATES] + d, kd * rate)
+
+
+@callee
+def compute_torque(run, X, drive, time, t, h):
+    """Add the force of computed torque to TAU: every hinge becomes one of inertia 1 with its gains."""
+    I, IF, XF = run.I, run.IF, run.XF
+    N = I[N_DOFS]
+    look_back(run, X, drive, time, t)
+    gains = get(IF, drive + V_NUMBERS)
     for d in range(N):
-        most = get(XF, limit + d)
-        tau = min(max(get(XF, force + d), -most), most)
-        put(XS, IS[at.APPLIED] + d, get(XS, IS[at.APPLIED] + d) + tau)
+        kp, kd = get(XF, gains + d), get(XF, gains + N + d)
+        theta, c = shares(h * kd, h * h * kp, run.IS[at.EULER] != 0)
+        rate = get(XF, IF[RATE_R] + d) - get(run.XS, run.IS[at.BEFORE] + d)
+        wanted = get(XF, IF[ACCELERATION_R] + d) + kp * get(XF, IF[WANTED] + d) + (kd + c * h * kp) * rate
+        put(XF, IF[WANTED] + d, wanted / (1.0 + h * theta * (kd + c * h * kp)))
+    call_inverse(run.A[at.INVERSE], (I, X, window(XF, IF[WANTED], N), window(XF, IF[FORCE], N)))
+    for d in range(N):
+        rotor = get(XF, IF[WANTED] + d) * get(run.XS, run.IS[at.ROTORS] + d)
+        most = get(XF, gains + 2 * N + d)
+        force = get(XF, IF[FORCE] + d) + rotor - passive_force(run, X, d)
+        add(X, I[TAU] + d, min(max(force, -most), most))
 
 
 @callee
 def push_body(run, X, drive, time):
-    """Add J* of a constant wrench on a body while it acts."""
-    I, IF, XF, IS, XS = run.I, run.IF, run.XF, run.IS, run.XS
+    """Add J* of a constant wrench on a body to TAU while it acts."""
+    I, IF, XF = run.I, run.IF, run.XF
     numbers, body = get(IF, drive + V_NUMBERS), get(IF, drive + V_BODY)
     if not (get(XF, numbers + P_START) <= time < get(XF, numbers + P_STOP)):
         return
@@ -122,7 +180,7 @@ def push_body(run, X, drive, time):
     store_pair(X, I[PUSH] + body * PAIR, (moment + cross(arm, force), force))
     generalized_force_into(I, X, window(XF, IF[FORCE], I[N_DOFS]))
     for d in range(I[N_DOFS]):
-        put(XS, IS[at.APPLIED] + d, get(XS, IS[at.APPLIED] + d) + get(XF, IF[FORCE] + d))
+        add(X, I[TAU] + d, get(XF, IF[FORCE] + d))
 
 
 @inline
@@ -136,33 +194,118 @@ def passive_force(run, X, d):
 
 
 @callee
-def add_passive(run, X):
-    """Write TAU: the applied forces and those of springs and dampers."""
+def gather_passive(run, X, t):
+    """Write the springs and dampers of the hinges of X, followed back for a time t; no others."""
     I, IS, XS = run.I, run.IS, run.XS
-    if IS[at.PASSIVE] != 0:
+    passive = IS[at.PASSIVE] != 0
+    if passive:
         difference(I, XS, IS[at.REST], X, I[THETA], XS, IS[at.AWAY])
     for d in range(I[N_DOFS]):
-        put(X, I[TAU] + d, get(XS, IS[at.APPLIED] + d) + passive_force(run, X, d))
+        spring, force = get(XS, IS[at.STIFFNESS] + d), 0.0
+        if passive:
+            force = -spring * (get(XS, IS[at.AWAY] + d) - t * get(XS, IS[at.BEFORE] + d))
+        put(XS, IS[at.PULL] + d, force)
+        put(XS, IS[at.SPRINGS] + d, spring)
+        put(XS, IS[at.DAMPERS] + d, get(XS, IS[at.DAMPING] + d))
+        put(XS, IS[at.SPRING_RATES] + d, 0.0)
+        put(XS, IS[at.DAMPER_RATES] + d, 0.0)
+
+
+@callee
+def gather_forces(run, X, time, t, h):
+    """Write TAU of X, a time t after its step of h began: motors and pushes; springs and dampers apart.
+
+    The bodies of X are placed, its rates are in BEFORE.
+    """
+    I, IF, IS, XS = run.I, run.IF, run.IS, run.XS
+    gather_passive(run, X, t)
+    for d in range(I[N_DOFS]):
+        put(X, I[TAU] + d, get(XS, IS[at.APPLIED] + d))
+    for k in range(IF[N_DRIVES]):
+        drive = IF[DRIVES] + k * DRIVE_ROW
+        kind = get(IF, drive + V_KIND)
+        if kind == PD:
+            pull(run, X, drive, time, t)
+        elif kind == COMPUTED_TORQUE:
+            compute_torque(run, X, drive, time, t, h)
+        else:
+            push_body(run, X, drive, time)
 
 
 @callee
 def apply_forces(run, X, time):
-    """Write the forces at the hinges of a state, whose bodies are placed, into TAU; DONE or RAISED."""
-    I, IF, IS, XS = run.I, run.IF, run.IS, run.XS
-    for d in range(I[N_DOFS]):
+    """Write the forces that do not change within a step from X, whose bodies are placed; DONE or RAISED."""
+    IS, XS = run.IS, run.XS
+    for d in range(run.I[N_DOFS]):
         put(XS, IS[at.APPLIED] + d, get(XS, IS[at.CONSTANT] + d))
-    code = at.DONE
-    if IS[at.HOST_FORCES] != 0:
-        code = host.call_host(run.A[at.HOST], host.FORCES, X, time)
-    elif IF[N_DRIVES] > 0:
-        if IS[at.PASSIVE] != 0:
-            difference(I, XS, IS[at.REST], X, I[THETA], XS, IS[at.AWAY])
-        for k in range(IF[N_DRIVES]):
-            drive = IF[DRIVES] + k * DRIVE_ROW
-            kind = get(IF, drive + V_KIND)
-            if kind == PUSHING:
-                push_body(run, X, drive, time)
-            else:
-                follow(run, X, drive, time, kind == COMPUTED_TORQUE)
-    add_passive(run, X)
-    return code
+    return host.call_host(run.A[at.HOST], host.FORCES, X, time) if IS[at.HOST_FORCES] != 0 else at.DONE
+
+
+@callee
+def sample_motors(run, X, time):
+    """Write TAU of X, and keep what of it stays in a step whose springs and dampers alone are asked again."""
+    I, IS, XS = run.I, run.IS, run.XS
+    for d in range(I[N_DOFS]):
+        put(XS, IS[at.BEFORE] + d, get(X, I[THETA_DOT] + d))
+    gather_forces(run, X, time, 0.0, 0.0)
+    for d in range(I[N_DOFS]):
+        damper = get(XS, IS[at.DAMPERS] + d) * get(X, I[THETA_DOT] + d)
+        add(X, I[TAU] + d, get(XS, IS[at.PULL] + d) + get(XS, IS[at.DAMPER_RATES] + d) - damper)
+        put(XS, IS[at.SAMPLED] + d, get(X, I[TAU] + d) - passive_force(run, X, d))
+
+
+@callee
+def sampled_forces(run, X):
+    """Write TAU of a state: motors as they were sampled, springs and dampers as they are."""
+    I, IS, XS = run.I, run.IS, run.XS
+    if IS[at.PASSIVE] != 0:
+        difference(I, XS, IS[at.REST], X, I[THETA], XS, IS[at.AWAY])
+    for d in range(I[N_DOFS]):
+        put(X, I[TAU] + d, get(XS, IS[at.SAMPLED] + d) + passive_force(run, X, d))
+
+
+@inline
+def shares(x, y_square, euler):
+    """Return θ and c of a hinge with x = h d / D and y² = h² k / D."""
+    if euler:
+        return 1.0, 1.0
+    fit = 0.5 + x / 12.0
+    if x > 1e-4:
+        fit = -1.0 / math.expm1(-x) - 1.0 / x
+    stiff = y_square / (1.0 + x)
+    s = stiff * stiff / (1.0 + stiff * stiff)
+    return 1.0 - (1.0 - fit) * (1.0 - s), 0.5 * (1.0 + s)
+
+
+@callee
+def add_implicit(run, Z, h):
+    """Add springs and dampers to TAU of Z, where a step of h is kicked, and to the armature of its hinges."""
+    I, IS, XS = run.I, run.IS, run.XS
+    for d in range(I[N_DOFS]):
+        k, damping = get(XS, IS[at.SPRINGS] + d), get(XS, IS[at.DAMPERS] + d)
+        D, rotor = get(XS, IS[at.INERTIA] + d), get(XS, IS[at.ROTORS] + d)
+        theta, c = shares(h * damping / D, h * h * k / D, IS[at.EULER] != 0)
+        rates = get(XS, IS[at.DAMPER_RATES] + d) + c * h * get(XS, IS[at.SPRING_RATES] + d)
+        rates -= (damping + c * h * k) * get(XS, IS[at.BEFORE] + d)
+        add(Z, I[TAU] + d, get(XS, IS[at.PULL] + d) + rates)
+        put(Z, I[DOFS] + d * DOF + D_ARMATURE, rotor + h * theta * (damping + h * c * k))
+        put(XS, IS[at.IMPLICITNESS] + d, theta)
+
+
+@callee
+def add_stiffest(run, Z, h):
+    """Add to the armature of Z what springs and dampers add that are stiff, for a first sweep."""
+    I, IS, XS = run.I, run.IS, run.XS
+    for d in range(I[N_DOFS]):
+        added = h * (get(XS, IS[at.DAMPERS] + d) + h * get(XS, IS[at.SPRINGS] + d))
+        put(Z, I[DOFS] + d * DOF + D_ARMATURE, get(XS, IS[at.ROTORS] + d) + added)
+
+
+@callee
+def keep_inertias(run, Z):
+    """Keep the D of all hinges of a sweep at Z, without what springs and dampers add; never none at all."""
+    I, IS, XS = run.I, run.IS, run.XS
+    for d in range(I[N_DOFS]):
+        dof = I[DOFS] + d * DOF
+        added, whole = get(Z, dof + D_ARMATURE) - get(XS, IS[at.ROTORS] + d), 1.0 / get(Z, dof + D_INVERSE)
+        put(XS, IS[at.INERTIA] + d, max(whole - added, LEAST_SHARE * whole))

@@ -1,8 +1,8 @@
 """Flight: parts of a step in which neither contacts nor limits act.
 
-By semi-implicit Euler, or to fourth order by the classical Runge-Kutta rule, on balls and free bodies as
-well. Coordinates with quaternions are no vectors. As in the method of Munthe-Kaas, the rule is applied to the
-tangent u in θ(t) = θ exp(u(t)), whose rate follows from the hinge rates by
+By a kick, or to fourth order by the classical Runge-Kutta rule, on balls and free bodies as well. Coordinates
+with quaternions are no vectors. As in the method of Munthe-Kaas, the rule is applied to the tangent u in
+θ(t) = θ exp(u(t)), whose rate follows from the hinge rates by
 
     u̇ = dexp⁻¹(u) θ̇ = θ̇ + ½ [u, θ̇] + 1/12 [u, [u, θ̇]] + O(u⁴),
 
@@ -16,6 +16,7 @@ begins.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
+from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
@@ -32,27 +33,13 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.drives import add_passive
-from mcpframe.simulation.step.motion import integrate, move
-from mcpframe.simulation.step.push import accelerate, ask_motion
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.step.drives import sample_motors, sampled_forces
+from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick
+from mcpframe.simulation.step.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import cross
-from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of
-
-
-@inline
-def three(V, i):
-    """Return three consecutive numbers as a vector."""
-    return vector(get(V, i), get(V, i + 1), get(V, i + 2))
-
-
-@inline
-def put_three(V, i, v):
-    """Write a vector to three consecutive numbers."""
-    put(V, i, x_of(v))
-    put(V, i + 1, y_of(v))
-    put(V, i + 2, z_of(v))
+from mcpframe.spatial.lanes import get, put
 
 
 @callee
@@ -77,15 +64,15 @@ def tangent_rate(I, U, u, V, rates, out, o):
 
 
 @callee
-def hold_loops(run, X, time):
-    """Change the accelerations of a state so that its loops are kept."""
+def hold_loops(run, X, time, again):
+    """Change the accelerations of a state so that its loops are kept; `again`: by the same rows."""
     I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
     code = ask_motion(run, X, time)
     loop_rows(I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         asked = get(XE, IE[loops.RATE_DOT] + i) - get(XE, IE[loops.BIAS] + i)
         put(run.XQ, run.IQ[loops.RIGHT] + i, asked - loop_rate(I, X, IE, XE, i, B_ACCELERATION))
-    nearest_motion(I, X, IE, XE, run.IQ, run.XQ, window(XS, IS[at.RESPONSE], I[N_DOFS]))
+    nearest_motion(I, X, IE, XE, run.IQ, run.XQ, window(XS, IS[at.RESPONSE], I[N_DOFS]), again)
     for d in range(I[N_DOFS]):
         held = get(X, I[THETA_DDOT] + d) + get(XS, IS[at.RESPONSE] + d)
         put(X, I[THETA_DDOT] + d, held)
@@ -93,11 +80,11 @@ def hold_loops(run, X, time):
 
 
 @callee
-def stage_acceleration(run, X, time):
+def stage_acceleration(run, X, time, again):
     """Write the acceleration of a state whose bodies are placed and whose forces are known, loops kept."""
-    code = accelerate(run, X)
+    code = accelerate(run, X, PLACED)
     if code == at.DONE and run.IE[loops.N_ROWS] > 0:
-        code = hold_loops(run, X, time)
+        code = hold_loops(run, X, time, again)
     return code
 
 
@@ -116,7 +103,8 @@ def fly_to_fourth_order(run, X, Y, h):
     """Write to Y where a step of h leads by the rule of Runge and Kutta."""
     I, IS, XS = run.I, run.IS, run.XS
     N, time = I[N_DOFS], XS[at.TIME]
-    code = stage_acceleration(run, X, time)
+    sample_motors(run, X, time)
+    code = stage_acceleration(run, X, time, False)
     keep_stage(run, X, 0, window(X, I[THETA_DOT], N))
     for k in range(1, 4):
         share = h if k == 3 else 0.5 * h
@@ -128,9 +116,9 @@ def fly_to_fourth_order(run, X, Y, h):
         integrate(I, X, I[THETA], XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
         tangent_rate(I, XS, IS[at.RESPONSE], Y, I[THETA_DOT], XS, IS[at.AFTER])
         call_place(run.A[at.PLACE], (I, Y))
-        add_passive(run, Y)
+        sampled_forces(run, Y)
         if code == at.DONE:
-            code = stage_acceleration(run, Y, time + share)
+            code = stage_acceleration(run, Y, time + share, True)
         keep_stage(run, Y, k, window(XS, IS[at.AFTER], N))
     for d in range(N):
         put(XS, IS[at.RESPONSE] + d, weighted(XS, IS[at.STAGE_TANGENTS] + d, N))
@@ -148,14 +136,10 @@ def weighted(XS, i, N):
 
 @callee
 def fly(run, X, Y, h):
-    """Write to Y where a step of h without contacts and limits leads.
-
-    The acceleration of X is known to Euler.
-    """
+    """Write to Y where a step of h without contacts and limits leads."""
+    put(run.IS, at.BY_KICK, 1 - run.IS[at.RK4])
     if run.IS[at.RK4] != 0:
         return fly_to_fourth_order(run, X, Y, h)
-    I = run.I
-    for d in range(I[N_DOFS]):
-        put(Y, I[THETA_DOT] + d, get(X, I[THETA_DOT] + d) + h * get(X, I[THETA_DDOT] + d))
-    move(I, X, Y, h)
-    return at.DONE
+    code = kick(run, X, h, False)
+    go_on(run, Y, run.IS[at.KICKED], h)
+    return code

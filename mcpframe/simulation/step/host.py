@@ -18,10 +18,10 @@ from numba import types
 
 from mcpframe.jit import primitive
 
-FORCES, FIND, PUSH, SOLVE, MOTION, OBSERVE = range(6)
+FORCES, FIND, PUSH, SOLVE, MOTION, OBSERVE, CERTIFY, DISTRUST = range(8)
 """Stages: applied forces of a state, contacts, a whole problem from rows to rates, the solution of a problem
 that the formulation's kernels have written, the prescribed motion of closures, a look at a problem that was
-solved."""
+solved, the certificate of a push that was Python's, what becomes of one that is not good enough."""
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double)
 

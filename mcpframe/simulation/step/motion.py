@@ -16,15 +16,27 @@ from mcpframe.multibody.memory.records import (
     KIND,
     LOCKED,
     N_BODIES,
-    THETA,
     THETA_AT,
-    THETA_DOT,
     TREE,
     TREE_ROW,
 )
 from mcpframe.multibody.model.coordinates import SMALL_ANGLE
 from mcpframe.spatial.algebra import cross
 from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of
+
+
+@inline
+def three(V, i):
+    """Return three consecutive numbers as a vector."""
+    return vector(get(V, i), get(V, i + 1), get(V, i + 2))
+
+
+@inline
+def put_three(V, i, v):
+    """Write a vector to three consecutive numbers."""
+    put(V, i, x_of(v))
+    put(V, i + 1, y_of(v))
+    put(V, i + 2, z_of(v))
 
 
 @inline
@@ -165,9 +177,3 @@ def difference(I, X, start, Y, end, out, o):
             put(out, d + 2, z_of(w))
         else:
             put(out, d, get(Y, j) - get(X, i))
-
-
-@inline
-def move(I, X, Y, h):
-    """Write to Y where the rates of Y lead from the coordinates of X in a time h."""
-    integrate(I, X, I[THETA], Y, I[THETA_DOT], h, Y, I[THETA])

@@ -7,52 +7,32 @@ are in AFTER, the impulses of what touches in IMPULSES, their modes in MODES.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-import math
-
 from mcpframe.contact.contact import RECORD
-from mcpframe.jit import by_address, callee, cycles, window
-from mcpframe.multibody.kernels.entries import PLACED, free_dynamics
-from mcpframe.multibody.kernels.loops import factor_loops, loop_rows
+from mcpframe.jit import callee, cycles, window
+from mcpframe.multibody.kernels.entries import KICKED, PLACED
+from mcpframe.multibody.kernels.loops import factor_loops, scale_loops
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DDOT, THETA_DOT
+from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
+from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.solve import solve_problem
+from mcpframe.simulation.step.kick import ask_loops
+from mcpframe.simulation.step.solve import DECOMPRESSION, solve_problem
 from mcpframe.simulation.step.touching import plan_touching
-from mcpframe.solving.stages import M_AT, N_ROWS, Q_AT, call_assemble, call_constants, call_recover
+from mcpframe.solving.stages import (
+    CONTACT_ROWS,
+    M_AT,
+    N_ROWS,
+    PROBLEM_HEAD,
+    Q_AT,
+    SHIFTS,
+    Z_NORMAL,
+    Z_SIGMA,
+    Z_SIGMAS,
+    call_assemble,
+    call_constants,
+    call_recover,
+)
 from mcpframe.spatial.lanes import get, put
-
-call_free_dynamics = by_address(free_dynamics)
-
-
-@callee
-def accelerate(run, X):
-    """Write the free acceleration of a state whose bodies are placed and whose forces are known."""
-    failed = call_free_dynamics(run.A[at.ACCELERATE], (run.I, X, PLACED))
-    return at.NO_MOTION if failed != 0 else at.DONE
-
-
-@callee
-def ask_motion(run, X, time):
-    """Have Python say U and its derivative at a time, where closures have a prescribed motion."""
-    if run.IE[loops.ANY_MOTION] == 0:
-        return at.DONE
-    return host.call_host(run.A[at.HOST], host.MOTION, X, time)
-
-
-@callee
-def ask_loops(run, X, h):
-    """Write the rows of closures, and what a step of h asks their rates to be; an impact where h is zero."""
-    IE, XE, IS, XS = run.IE, run.XE, run.IS, run.XS
-    loop_rows(run.I, X, IE, XE)
-    for i in range(IE[loops.N_ROWS]):
-        change = get(XE, IE[loops.RATE_DOT] + i)
-        if IS[at.CLOSURE_BIAS] != 0:
-            change -= get(XE, IE[loops.BIAS] + i)
-        target = get(XE, IE[loops.RATE] + i) + h * change
-        if h > 0.0:
-            target -= XS[at.BAUMGARTE] / h * get(XE, IE[loops.ERROR] + i)
-        put(XE, IE[loops.TARGET] + i, target)
 
 
 @callee
@@ -64,13 +44,12 @@ def drop_repeated(run):
     IE, IQ, XQ, IP, XR = run.IE, run.IQ, run.XQ, run.IP, run.XR
     n_b, n, M = IE[loops.N_ROWS], IP[N_ROWS], IP[M_AT]
     for i in range(n_b):
-        diagonal = get(XR, M + i * n + i)
-        put(XQ, IQ[loops.SCALE] + i, 1.0 / math.sqrt(diagonal) if diagonal > 0.0 else 0.0)
-    for i in range(n_b):
         for j in range(n_b):
-            scale = get(XQ, IQ[loops.SCALE] + i) * get(XQ, IQ[loops.SCALE] + j)
-            put(XQ, IQ[loops.LOOP_LAMBDA] + i * n_b + j, scale * get(XR, M + i * n + j))
-    put(IQ, loops.N_PIVOTS, factor_loops(IE, IQ, XQ))
+            put(XQ, IQ[loops.LOOP_LAMBDA] + i * n_b + j, get(XR, M + i * n + j))
+    scale_loops(IE, run.XE, IQ, XQ)
+    factor_loops(IE, run.XE, IQ, XQ, False)
+    for i in range(n_b):
+        put(run.IS, run.IS[at.ASKED] + i, 1)
     for k in range(IQ[loops.N_PIVOTS], n_b):
         i = get(IQ, IQ[loops.ORDER] + k)
         for j in range(n):
@@ -78,6 +57,7 @@ def drop_repeated(run):
             put(XR, M + j * n + i, 0.0)
         put(XR, M + i * n + i, 1.0)
         put(XR, IP[Q_AT] + i, 0.0)
+        put(run.IS, run.IS[at.ASKED] + i, 0)
 
 
 @callee
@@ -87,10 +67,9 @@ def build(run, X, h):
     clock = cycles()
     n = IS[at.N_TOUCHING]
     plan_touching(run)
-    if run.IE[loops.N_ROWS] > 0:
-        ask_loops(run, X, h)
-    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n)
-    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, h, PLACED
+    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
+    done = KICKED if h > 0.0 else PLACED
+    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, h, done
     failed = call_assemble(run.A[at.ASSEMBLE], step)
     if IS[at.REPEATED] != 0:
         drop_repeated(run)
@@ -99,63 +78,73 @@ def build(run, X, h):
 
 
 @callee
+def lean(run):
+    """Have friction lean on what is given back: to each row of σ its share P e_n of that, see `contact.law`.
+
+    The column of the normal impulse in these rows is what the law says of it.
+    """
+    IP, XR, n = run.IP, run.XR, run.IP[N_ROWS]
+    for i in range(run.IS[at.N_TOUCHING]):
+        row, given = PROBLEM_HEAD + i * CONTACT_ROWS, get(run.XS, run.IS[at.LEANS] + i)
+        normal, first = get(IP, row + Z_NORMAL), get(IP, row + Z_SIGMA)
+        for k in range(first, first + get(IP, row + Z_SIGMAS)):
+            q = IP[Q_AT] + k
+            put(XR, q, get(XR, q) + get(XR, IP[M_AT] + k * n + normal) * given)
+
+
+@callee
 def build_again(run):
     """Write the problem's q for the shifts as they are now."""
     IS, XS = run.IS, run.XS
-    call_constants(run.A[at.CONSTANTS], (run.IR, run.XR, window(XS, IS[at.SHIFTS], IS[at.N_TOUCHING])))
-    if IS[at.REPEATED] != 0:
-        for i in range(run.IE[loops.N_ROWS]):
-            row = run.IP[M_AT] + i * run.IP[N_ROWS]
-            if is_dropped(run.XR, row, i, run.IP[N_ROWS]):
-                put(run.XR, run.IP[Q_AT] + i, 0.0)
+    shifts = window(XS, IS[at.SHIFTS], IS[at.N_TOUCHING] * SHIFTS)
+    call_constants(run.A[at.CONSTANTS], (run.IR, run.XR, shifts))
+    for i in range(run.IE[loops.N_ROWS]):
+        if get(IS, IS[at.ASKED] + i) == 0:
+            put(run.XR, run.IP[Q_AT] + i, 0.0)
 
 
 @callee
-def is_dropped(XR, row, i, n):
-    """Return whether a row of a closure was taken out of the problem."""
-    others = 0.0
-    for j in range(n):
-        if j != i:
-            others += abs(get(XR, row + j))
-    return others == 0.0 and get(XR, row + i) == 1.0
-
-
-@callee
-def recover(run, X, h):
+def recover(run, X):
     """Write the rates and impulses that belong to the solution."""
     I, IS, XS = run.I, run.IS, run.XS
     clock = cycles()
     n = IS[at.N_TOUCHING]
-    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n)
+    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
     z, response = window(XS, IS[at.Z], run.IP[N_ROWS]), window(XS, IS[at.RESPONSE], I[N_DOFS])
     impulses, modes = window(XS, IS[at.IMPULSES], 4 * n), window(IS, IS[at.MODES], n)
     step = I, X, run.IR, run.XR, records, shifts, z, response, impulses, modes
     call_recover(run.A[at.RECOVER], step)
     for d in range(I[N_DOFS]):
-        free = get(X, I[THETA_DOT] + d) + h * get(X, I[THETA_DDOT] + d)
-        put(XS, IS[at.AFTER] + d, free + get(response, d))
+        put(XS, IS[at.AFTER] + d, get(X, I[THETA_DOT] + d) + get(response, d))
     put(IS, at.RECOVERY, IS[at.RECOVERY] + cycles() - clock)
 
 
 @callee
 def push(run, X, h, kind, again, rise):
-    """Build, solve and recover; `again`: only the shifts are others than in the last push.
+    """Build, solve and recover: what impulses do to the rates of X, in a step of h or an impact, h = 0.
+
+    The gains of a step's sweep are there; `again`: only the shifts are others than in the last push.
 
     Returns DONE; NO_SOLUTION where something cannot rise at the speed `rise`; NO_MOTION; RAISED.
     """
     put(run.XS, at.TRIAL, h)
+    put(run.IS, at.BY_KICK, 1)
+    if h == 0.0 and run.IE[loops.N_ROWS] > 0:
+        ask_loops(run, X, h)
+    put(run.IS, at.KIND, kind)
     if run.IS[at.HOST_PUSH] != 0:
-        put(run.IS, at.KIND, kind)
         return host.call_host(run.A[at.HOST], host.PUSH, X, rise)
     code = at.DONE
     if again:
         build_again(run)
     else:
         code = build(run, X, h)
+    if kind == DECOMPRESSION:
+        lean(run)
     if code == at.DONE:
         code = solve_problem(run, X, kind, rise)
     if code == at.DONE:
-        recover(run, X, h)
+        recover(run, X)
     return code
 
 

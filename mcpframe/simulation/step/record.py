@@ -9,8 +9,8 @@ from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.memory import gap_of, key_of, record_of
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put, store, vector, zero
@@ -74,9 +74,15 @@ def take_modes(run):
             put(IS, IS[at.TAKEN_MODES] + k, get(IS, IS[at.MODES] + i))
 
 
+@inline
+def figure_or_none(figure):
+    """Return the figure of a certificate as it is recorded: NaN where none was made."""
+    return math.nan if figure == at.NO_FIGURE else figure
+
+
 @callee
-def record_impact(run, before, compressed, after):
-    """Record an impact of the touching contacts."""
+def record_impact(run, before, compressed, after, jam):
+    """Record an impact of the touching contacts; jam: whether nothing has collided."""
     IS, XS, OUT = run.IS, run.XS, run.OUT_IMPACTS
     row = IS[at.N_OUT_IMPACTS] * at.OUT_IMPACT
     depth, limits = 0.0, 0
@@ -92,6 +98,8 @@ def record_impact(run, before, compressed, after):
     put(OUT, row + at.H_COMPRESSED, compressed)
     put(OUT, row + at.H_AFTER, after)
     put(OUT, row + at.H_PENETRATION, depth)
+    put(OUT, row + at.H_JAM, jam)
+    put(OUT, row + at.H_CERTIFICATE, figure_or_none(XS[at.HIT_FIGURE]))
     put(IS, at.N_OUT_IMPACTS, IS[at.N_OUT_IMPACTS] + 1)
     put(IS, at.N_HITS, IS[at.N_HITS] + 1)
 
@@ -176,6 +184,7 @@ def record_step(run, X, time, kinetic, potential, n_impacts):
     put(OUT, row + at.O_STATUS, float(IS[at.STATUS]))
     put(OUT, row + at.O_AUTO, float(IS[at.BY_AUTO]))
     put(OUT, row + at.O_DRIFT, XS[at.DRIFT])
+    put(OUT, row + at.O_CERTIFICATE, figure_or_none(XS[at.CERTIFICATE]))
     put(OUT, row + at.O_ITERATIONS, float(IS[at.ITERATIONS]))
     put(OUT, row + at.O_BUILD, float(IS[at.BUILD]))
     put(OUT, row + at.O_SOLVE, float(IS[at.SOLVING]))
@@ -203,3 +212,4 @@ def forget_figures(run):
     put(IS, at.STATUS, 0)
     put(IS, at.BY_AUTO, 0)
     put(run.XS, at.RESIDUAL, 0.0)
+    put(run.XS, at.CERTIFICATE, at.NO_FIGURE)

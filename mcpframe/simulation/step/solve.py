@@ -6,9 +6,9 @@ from __future__ import annotations
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.problem.residual import certify_dense
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import key_of
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.memory import key_of
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (

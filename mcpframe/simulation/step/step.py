@@ -8,10 +8,12 @@ bodies may overlap in between.
     touch     what is closed, and what is near and closes slowly               touching
     impact    where something closes that was open: rates jump                 impact
     forces    controllers, springs, dampers                                    drives
+    kick      half a step of drift; what forces do to the rates there          drift, kick
     push      build, solve, recover: rates that no closed contact breaks       push, solve
-    move      where the rates lead, loops closed again                         flight, trial, closing
+    move      where the rates lead, loops closed again                         drift, flight, closing
     detect    what is near there; what overlaps, and when it began to          touching, travel, trial
-    record    impulses, modes, impacts, states                                 record
+    certify   whether impulses and rates are what physics says they are        certify, certificate
+    record    impulses, modes, impacts, jams, states                           record, jam
     observe   onlookers                                                        push
 
 A contact or limit is *closed* where its gap is at most the penetration tolerance. One that closes while it
@@ -28,13 +30,16 @@ X is the state at the start, Y where a trial leads; a trial that is taken makes 
 from __future__ import annotations
 
 from mcpframe.jit import callee
+from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.closing import settle
-from mcpframe.simulation.step.drives import apply_forces
-from mcpframe.simulation.step.impact import resolve_impact
-from mcpframe.simulation.step.memory import gap_of, key_of, put_shift
-from mcpframe.simulation.step.push import accelerate, ask_motion, observe
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.step.certify import certify_step
+from mcpframe.simulation.step.closing import keeps_motion, settle
+from mcpframe.simulation.step.drives import apply_forces, sample_motors
+from mcpframe.simulation.step.impact import resolve_impact, stop_for_good
+from mcpframe.simulation.step.jam import record_jam
+from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take_history
+from mcpframe.simulation.step.push import observe
 from mcpframe.simulation.step.record import take_impulses, take_modes
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import (
@@ -44,46 +49,48 @@ from mcpframe.simulation.step.touching import (
     take_closed,
     take_touching,
 )
-from mcpframe.simulation.step.trial import is_free, try_flight, try_push, until_event
+from mcpframe.simulation.step.trial import first_trial, is_free, try_flight, until_event
 from mcpframe.spatial.lanes import put
 
 
 @callee
 def touch(run, X):
-    """Find out what touches, and resolve the impact if there is one; after `max_impacts` all rest."""
+    """Find out what touches, and resolve the impact if there is one; after `max_impacts` nothing bounces."""
     code = take_touching(run, X, CLOSED_ONES)
-    if code == at.DONE and run.IS[at.N_HITS] < run.IS[at.MAX_IMPACTS] and is_impact(run, X):
-        code = resolve_impact(run, X)
+    if code == at.DONE and is_impact(run, X):
+        more = run.IS[at.N_HITS] < run.IS[at.MAX_IMPACTS]
+        code = resolve_impact(run, X) if more else stop_for_good(run, X)
     take_closed(run)
     return code
 
 
 @callee
 def act(run, X):
-    """Write what acts on a state: forces at hinges, prescribed motion.
-
-    Accelerations where nothing holds it.
-    """
-    time = run.XS[at.TIME]
-    code = apply_forces(run, X, time)
-    if code == at.DONE:
-        code = ask_motion(run, X, time)
-    known = run.IS[at.HOST_PUSH] == 0 and run.IS[at.EVENT_DRIVEN] != 0 and not is_free(run)
-    if code == at.DONE and not known:
-        code = accelerate(run, X)
-    return code
+    """Gather what acts on a state and does not change: applied forces, and what touches it."""
+    begin_contacts(run, X)
+    return apply_forces(run, X, run.XS[at.TIME])
 
 
 @callee
 def take(run, X, Y, h):
     """Take the trial that leads from X to Y in a time h."""
-    if run.IS[at.N_TOUCHING] > 0 or not is_free(run):
-        code = observe(run, X, STEP)
-        if code != at.DONE:
-            return code
+    held, code = run.IS[at.N_TOUCHING] > 0 or not is_free(run), at.DONE
+    if held:
+        code = record_jam(run, X, Y, h)
+    if code == at.DONE:
+        code = certify_step(run, h, held)
+    if code == at.DONE and held:
+        code = observe(run, run.Z, STEP)
+    if code != at.DONE:
+        return code
+    if run.IS[at.BY_KICK] == 0:
+        put(run.IS, at.N_HISTORY, 0)
+    else:
+        take_history(run, run.IS[at.AFTER] if held else run.IS[at.KICKED], h)
     take_impulses(run)
     take_modes(run)
-    return settle(run, Y, run.XS[at.TIME] + h) if run.IE[N_LOOP_ROWS] > 0 else at.DONE
+    code = settle(run, Y, run.XS[at.TIME] + h) if run.IE[N_LOOP_ROWS] > 0 else at.DONE
+    return keeps_motion(run, Y) if code == at.DONE else code
 
 
 @callee
@@ -110,17 +117,13 @@ def event_driven(run, X, Y):
 
 
 @callee
-def ask_fixed(run, h):
-    """Have limits be reached and not passed.
-
-    Gaps of contacts, and what is beyond a limit, as the scene says.
-    """
-    for i in range(run.IS[at.N_TOUCHING]):
-        gap = gap_of(run, i)
-        if run.IS[at.POSITION_LEVEL] != 0:
-            put_shift(run, i, gap / h)
-        else:
-            put_shift(run, i, max(gap, 0.0) / h if key_of(run, i) < 0 else 0.0)
+def limits_in_reach(run, X):
+    """Add to what touches the limits that a fixed step can reach."""
+    if run.IS[at.N_LIMITS] == 0:
+        return at.DONE
+    sample_motors(run, X, run.XS[at.TIME])
+    code = accelerate(run, X, PLACED)
+    return take_touching(run, X, IN_REACH) if code == at.DONE else code
 
 
 @callee
@@ -131,14 +134,15 @@ def time_stepping(run, X, Y):
     put(XS, at.TIME, XS[at.START])
     code = touch(run, X)
     if code == at.DONE:
-        code = act(run, X)
+        code = limits_in_reach(run, X)
     if code == at.DONE:
-        code = take_touching(run, X, IN_REACH)
+        code = act(run, X)
     if code == at.DONE and is_free(run):
         code = try_flight(run, X, Y, h, XS[at.NEAR])
     elif code == at.DONE:
-        ask_fixed(run, h)
-        code = try_push(run, X, Y, h, False, XS[at.NEAR], 0.0)
+        code = kick(run, X, h, True)
+        if code == at.DONE:
+            code = first_trial(run, X, Y, h, False, XS[at.NEAR])
     if code == at.DONE:
         code = take(run, X, Y, h)
     return code, code == at.DONE

@@ -15,9 +15,9 @@ from mcpframe.jit import by_address, callee, inline, window
 from mcpframe.multibody.kernels.entries import place
 from mcpframe.multibody.kernels.loops import hinge_wrench, reference_of
 from mcpframe.multibody.memory.records import B_VELOCITY, BODIES, BODY, THETA, THETA_DDOT, THETA_DOT
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import found_gap, found_key, gap_of, key_of, n_found, record_of
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step import memory as at
-from mcpframe.simulation.step.memory import found_gap, found_key, gap_of, key_of, n_found, record_of
 from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
 from mcpframe.spatial.lanes import get, load, put, store, zero
@@ -101,12 +101,17 @@ def point_velocity(I, X, body, point):
 
 
 @inline
-def approach(I, X, contacts, c, records, r):
-    """Return the normal velocity of A relative to B of a contact, negative where they approach."""
+def relative_velocity(I, X, contacts, c, records, r):
+    """Return the velocity of A relative to B at a contact."""
     point = load(records, r)
     v_a = point_velocity(I, X, get(contacts, c + found.C_BODY_A), point)
-    v_b = point_velocity(I, X, get(contacts, c + found.C_BODY_B), point)
-    return dot(load(records, r + NORMAL_AT), v_a - v_b)
+    return v_a - point_velocity(I, X, get(contacts, c + found.C_BODY_B), point)
+
+
+@inline
+def approach(I, X, contacts, c, records, r):
+    """Return the normal velocity of A relative to B of a contact, negative where they approach."""
+    return dot(load(records, r + NORMAL_AT), relative_velocity(I, X, contacts, c, records, r))
 
 
 @inline

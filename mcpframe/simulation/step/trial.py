@@ -2,7 +2,7 @@
 
 X is the state at the start, Y where a trial leads. Where a closed contact would sink in because surfaces
 curve or bodies turn within the step, the step is solved again with what it would sink in added to its gap;
-where that does not come to an end, the step is too long. What has sunk in rises at gap/dt; where it cannot,
+where that does not come to an end, the step is too long. What has sunk in rises bit by bit; where it cannot,
 in a mechanism that is jammed or at a dead point, everything is held as it is, which can always be done.
 """
 
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DDOT, THETA_DOT
-from mcpframe.simulation.rules import CORRECTIONS, SECTIONS, SHORTEST, SINKING
-from mcpframe.simulation.step import memory as at
+from mcpframe.multibody.memory.records import N_DOFS
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import gap_of, put_shift, put_slip_shift, shift_of, start_gap_of
+from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
 from mcpframe.simulation.step.closing import close_loops
 from mcpframe.simulation.step.flight import fly
-from mcpframe.simulation.step.memory import gap_of, put_shift, shift_of
-from mcpframe.simulation.step.motion import move
+from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import find, gap_there, look, smallest_new_gap
@@ -35,37 +35,33 @@ def is_free(run):
 
 
 @callee
-def is_unheld(run, X, h):
+def is_unheld(run):
     """Return whether contacts and limits did nothing in the last push, to what a solve is good for."""
-    I, IS, XS = run.I, run.IS, run.XS
+    IS, XS = run.IS, run.XS
     if run.IE[N_LOOP_ROWS] > 0:
         return False
     change, fastest = 0.0, 0.0
-    for d in range(I[N_DOFS]):
-        after = get(XS, IS[at.AFTER] + d)
-        free = get(X, I[THETA_DOT] + d) + h * get(X, I[THETA_DDOT] + d)
+    for d in range(run.I[N_DOFS]):
+        after, free = get(XS, IS[at.AFTER] + d), get(XS, IS[at.KICKED] + d)
         change, fastest = max(change, abs(after - free)), max(fastest, abs(after))
     return change <= XS[at.TOL] * (1.0 + fastest)
 
 
 @callee
-def go(run, X, Y, h):
-    """Write to Y where the rates of the last push lead in a time h; loops are closed again."""
-    I, IS, XS = run.I, run.IS, run.XS
-    for d in range(I[N_DOFS]):
-        put(Y, I[THETA_DOT] + d, get(XS, IS[at.AFTER] + d))
-    move(I, X, Y, h)
-    return close_loops(run, Y) if IS[at.PROJECTS] != 0 else at.DONE
+def go(run, Y, h):
+    """Write to Y where the rates of the last push lead; loops are closed again."""
+    go_on(run, Y, run.IS[at.AFTER], h)
+    return close_loops(run, Y) if run.IS[at.PROJECTS] != 0 else at.DONE
 
 
 @callee
 def try_push(run, X, Y, h, again, margin, rise):
-    """Push for a time h, and look where it leads."""
-    code = push(run, X, h, STEP, again, rise)
-    if code == at.DONE and run.IS[at.RK4] != 0 and is_unheld(run, X, h):
+    """Push in the middle of a step of h, which is there already, and look where it leads."""
+    code = push(run, run.Z, h, STEP, again, rise)
+    if code == at.DONE and run.IS[at.RK4] != 0 and is_unheld(run):
         code = fly(run, X, Y, h)
     elif code == at.DONE:
-        code = go(run, X, Y, h)
+        code = go(run, Y, h)
     return look(run, Y, margin) if code == at.DONE else code
 
 
@@ -80,60 +76,63 @@ def try_flight(run, X, Y, h, margin):
 
 @inline
 def rise_of(run, gap):
-    """Return the speed at which something as deep as that is to rise: within dt, but no faster than RISE."""
-    return min(max(-gap, 0.0) / run.XS[at.DT], run.XS[at.RISE])
+    """Return the speed at which something as deep as that is to rise, no faster than RISE."""
+    return min(RISING * max(-gap, 0.0) / run.XS[at.DT], run.XS[at.RISE])
 
 
 @callee
 def ask_to_rise(run, h):
-    """Have what has sunk in rise by the share of its depth that a step of h is to remove; return its speed.
+    """Have what touches be met without a gap in the middle of the next step; return the speed of rising.
 
-    What has not may come as near as to touch.
+    What has sunk in rises by the share of its depth that a step of h is to remove. Rows look ahead, see
+    `kick`; steps of h and dt follow each other.
     """
-    fastest = 0.0
+    fastest = largest_jump(run)
+    apart = 0.5 * (h + run.XS[at.DT]) if run.IS[at.EULER] == 0 else h
     for i in range(run.IS[at.N_TOUCHING]):
-        gap = gap_of(run, i)
-        put_shift(run, i, gap / h if gap > 0.0 else -rise_of(run, gap))
-        fastest = max(fastest, rise_of(run, gap))
+        ahead = run.IS[at.AHEAD] + 4 * i
+        grown = get(run.XS, ahead)
+        gap = gap_of(run, i) - 0.25 * h * grown
+        rise = rise_of(run, gap)
+        put_shift(run, i, grown + (gap / apart if gap > 0.0 else -rise))
+        put_slip_shift(run, i, get(run.XS, ahead + 1), get(run.XS, ahead + 2))
+        fastest = max(fastest, rise, -shift_of(run, i))
     return fastest
 
 
 @callee
 def ask_to_hold(run, h):
-    """Have everything keep its distance, or come as near as to touch."""
+    """Have everything keep its distance, or come as near as to touch; loops are kept as they are."""
+    ask_loops_to_hold(run)
     for i in range(run.IS[at.N_TOUCHING]):
         put_shift(run, i, max(gap_of(run, i), 0.0) / h)
 
 
 @inline
-def sinking(run, Y, i, h):
-    """Return by how much what touches is deeper than it may be where the last trial leads, 0 or negative.
-
-    It may be as deep as at the start, less what the step is to remove.
-    """
-    gap = min(gap_of(run, i), 0.0)
-    allowed = gap + h * rise_of(run, gap)
+def sinking(run, Y, i):
+    """Return how much deeper than at the start what touches is where the last trial leads, 0 or negative."""
+    allowed = min(start_gap_of(run, i), 0.0)
     return min(gap_there(run, Y, i, allowed) - allowed, 0.0)
 
 
 @callee
-def deepest_sinking(run, Y, h):
+def deepest_sinking(run, Y):
     """Return how much deeper than it may be the worst of what touches is where the last trial leads."""
     deepest = 0.0
     for i in range(run.IS[at.N_TOUCHING]):
-        deepest = max(deepest, -sinking(run, Y, i, h))
+        deepest = max(deepest, -sinking(run, Y, i))
     return deepest
 
 
 @callee
 def ask_for_sinking(run, Y, h):
-    """Have what would sink in where the last trial leads rise by as much.
+    """Have what would sink in where the last trial leads rise by as much in what is left after the kick.
 
     Return the largest speed of rising.
     """
-    rise = 0.0
+    rise, left = 0.0, (1.0 - first_share(run)) * h
     for i in range(run.IS[at.N_TOUCHING]):
-        put_shift(run, i, shift_of(run, i) + sinking(run, Y, i, h) / h)
+        put_shift(run, i, shift_of(run, i) + sinking(run, Y, i) / left)
         rise = max(rise, -shift_of(run, i))
     return rise
 
@@ -145,7 +144,7 @@ def first_trial(run, X, Y, h, again, margin):
     code = try_push(run, X, Y, h, again, margin, rise)
     if code == at.NO_SOLUTION:
         ask_to_hold(run, h)
-        code = try_push(run, X, Y, h, True, margin, 0.0)
+        code = try_push(run, X, Y, h, False, margin, 0.0)
     return code
 
 
@@ -158,9 +157,11 @@ def resting_step(run, X, Y, h, margin, any_depth):
     """
     if is_free(run):
         return try_flight(run, X, Y, h, margin)
-    code = first_trial(run, X, Y, h, False, margin)
+    code = kick(run, X, h, True)
+    if code == at.DONE:
+        code = first_trial(run, X, Y, h, False, margin)
     least = SINKING * run.XS[at.PENETRATION]
-    depth = deepest_sinking(run, Y, h) if code == at.DONE else 0.0
+    depth = deepest_sinking(run, Y) if code == at.DONE else 0.0
     for _ in range(CORRECTIONS):
         if code != at.DONE or depth <= least:
             return code
@@ -169,7 +170,7 @@ def resting_step(run, X, Y, h, margin, any_depth):
         code = try_push(run, X, Y, h, True, margin, rise)
         if code == at.NO_SOLUTION:
             break
-        depth = deepest_sinking(run, Y, h) if code == at.DONE else 0.0
+        depth = deepest_sinking(run, Y) if code == at.DONE else 0.0
         if depth > 0.5 * before:
             break
     if code == at.DONE and depth <= least:

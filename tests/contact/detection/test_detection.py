@@ -136,7 +136,7 @@ def test_the_pendulum_meets_floor_wall_and_itself_but_not_its_neighbours():
     detector = Detector(model)
     contacts = detector.contacts(model.state(theta), margin=1e-9)
     assert all(abs(a - b) > 1 for a, b in zip(contacts.link_a, contacts.link_b, strict=True) if b >= 0)
-    assert detector.compiled
+    assert detector.has_kernels
 
 
 def test_nothing_is_found_where_nothing_is_near():

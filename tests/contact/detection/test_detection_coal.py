@@ -67,7 +67,7 @@ def test_no_direction_separates_round_bodies_more_than_the_gap_says(rng, pair):
             gap = found.gap.min()
             assert gap - SEARCHED <= largest_separation(found, rng) <= gap + ITERATED
             assert found.separation(found.n).max() >= gap - ITERATED
-            assert not found.detector.compiled
+            assert not found.detector.has_kernels
 
 
 @pytest.mark.parametrize("pair", ROUND_PAIRS, ids=pair_name)
@@ -201,7 +201,7 @@ def test_without_coal_only_pairs_that_need_it_are_refused(monkeypatch, ignored):
         geometry=[Geometry(Plane())],
     )
     if ignored:
-        assert Detector(model, ignore=[("can", "crate")]).compiled
+        assert Detector(model, ignore=[("can", "crate")]).has_kernels
     else:
         with pytest.raises(PluginError, match=r"(?s)'can'.*'crate'.*coal.*mcpframe\[robots\]"):
             Detector(model)

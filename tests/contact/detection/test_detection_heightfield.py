@@ -23,8 +23,8 @@ from mcpframe.exceptions import FileFormatError, ModelError, OptionError, Plugin
 from mcpframe.multibody import Model
 from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, HeightField, Mesh, Plane, Sphere
 from mcpframe.scene.scene_file import parse_scene
+from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.simulation.recording.header import geometry_from, geometry_table
-from mcpframe.simulation.step.sizes import ShapeSizes
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
 from mcpframe.view.camera import Camera
 from mcpframe.view.outlines import faces, reach
@@ -288,6 +288,7 @@ def test_a_box_falls_onto_rough_ground_and_does_not_sink(rng):
 
 
 @pytest.mark.parametrize("shape", [Sphere(0.05), Box((0.1, 0.1, 0.1))], ids=["ball", "box"])
+@pytest.mark.filterwarnings("ignore::mcpframe.simulation.audit.rates.ResolutionWarning")
 def test_what_is_shot_at_a_thin_field_does_not_pass_through(shape):
     field = HeightField(np.zeros((5, 5)), 0.25, thickness=0.02)
     shot = scene_on(field, shape, Pose((0.01, 0.02, 0.6)), (0, 0, 0, 0, 0, -200.0), dt=1e-2, duration=0.02)
@@ -300,7 +301,7 @@ def test_travel_takes_a_cell_or_the_depth_for_the_thickness():
     model = Model([free_link("a", Sphere(1.0))], geometry=[Geometry(HeightField(np.eye(3), (0.3, 0.2), 0.4))])
     sizes = ShapeSizes(Detector(model))
     assert sizes.thickness.tolist() == [0.2, 2.0]
-    assert not Detector(model).compiled
+    assert not Detector(model).has_kernels
 
 
 @pytest.mark.parametrize("other", [Plane(), HeightField(np.zeros((2, 2)), 1.0)], ids=["plane", "heightfield"])

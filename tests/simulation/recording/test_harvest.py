@@ -20,7 +20,7 @@ SAME = 1e-9
 def bouncing_ball(**stepping):
     return mf.Scene(
         mf.systems.sphere(),
-        theta={"sphere": mf.Pose((0, 0, 0.02))},
+        theta={"sphere": mf.Pose((0, 0, 0.12))},
         materials=mf.Material(mu=0.3, restitution=0.5),
         stepping=mf.Stepping(duration=0.2, **stepping),
         name="ball",

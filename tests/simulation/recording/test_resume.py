@@ -69,7 +69,7 @@ def tumbling_box(**stepping):
     """A box that falls on its edge, bounces, slides and comes to rest, every third step kept."""
     return mf.Scene(
         mf.systems.box(),
-        theta={"box": mf.Pose.from_rpy((0, 0, 0.12), (0.3, 0.4, 0.2))},
+        theta={"box": mf.Pose.from_rpy((0, 0, 0.22), (0.3, 0.4, 0.2))},
         theta_dot=[1.0, 0.0, 0.0, 0.0, 2.0, 1.0],
         materials=mf.Material(mu=0.4, restitution=0.5),
         stepping=mf.Stepping(duration=0.4, **stepping),

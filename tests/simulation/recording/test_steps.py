@@ -27,7 +27,7 @@ def test_what_is_left_out_is_filled_with_defaults():
 def test_codes_name_statuses_and_modes():
     assert [Status[name] for name in STATUSES] == list(Status)
     assert STATUSES[SOLVED] == "SOLVED"
-    assert MODES == ("separating", "rolling", "sliding")
+    assert MODES == ("separating", "sticking", "sliding")
 
 
 def test_columns_of_the_right_type_are_not_copied():

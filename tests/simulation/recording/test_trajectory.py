@@ -39,6 +39,13 @@ def test_a_round_trip_changes_no_bit(run, path):
     assert [entry.name for entry in path.parent.iterdir()] == ["run.h5"]
 
 
+def test_a_file_that_calls_sticking_rolling_reads_back(run, path):
+    """Files keep codes of modes; their names, which have changed once, stand beside them for readers."""
+    with h5py.File(path, "r+") as file:
+        file["contacts/mode"].attrs["names"] = json.dumps(["separating", "rolling", "sliding"])
+    assert_same_steps(Trajectory.load(path).steps, run.steps)
+
+
 def test_a_folder_stands_for_the_trajectory_in_it(run, tmp_path):
     run.save(tmp_path / "trajectory.h5")
     assert len(Trajectory.load(tmp_path)) == N

@@ -24,6 +24,7 @@ class Conveyor(AbstractContactLaw):
     """
 
     name = "conveyor"
+    adds_energy = True
     friction_directions: FrictionDirections = None
     speed_1: float = Field(1.0, allow_inf_nan=False, description="speed of the surface along t_1, m/s")
     speed_2: float = Field(0.0, allow_inf_nan=False, description="speed of the surface along t_2, m/s")

@@ -1,4 +1,4 @@
-"""Controllers into the arrays of the kernels; the layout is written down in `drives.py`."""
+"""Controllers into the arrays of the kernels; the layout is written down in `drive_slots.py`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.multibody.memory.packing import aligned_zeros
+from mcpframe.jit.memory import LINE
 from mcpframe.multibody.model.model import Model
 from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller, Push, Together
 from mcpframe.scene.references import Moves
-from mcpframe.simulation.step import drives as at
+from mcpframe.simulation.memory import drive_slots as at
 
 Indices = NDArray[np.int64]
 
@@ -26,23 +26,25 @@ def parts_of(controller: Controller) -> Iterator[Controller]:
         yield controller
 
 
-def has_kernel(controller: Controller) -> bool:
-    """Return whether all parts of a controller are known to the kernels."""
-    return all(
-        type(part) in (Controller, Constant, Push)
-        or (isinstance(part, (PD, ComputedTorque)) and isinstance(part.reference, Moves))
-        for part in parts_of(controller)
-    )
+def has_kernel(part: Controller) -> bool:
+    """Return whether the kernels know a controller."""
+    if isinstance(part, (PD, ComputedTorque)):
+        return isinstance(part.reference, Moves)
+    return type(part) in (Controller, Constant, Push)
 
 
-def pack_drives(model: Model, controller: Controller) -> tuple[Indices, Array, Array]:
-    """Return IF and XF of a controller, and its forces that never change [N]; none where Python is asked."""
+def sorted_parts(controller: Controller) -> tuple[list[Controller], list[Controller]]:
+    """Return the parts of a controller that the kernels know, and those that Python is asked for."""
+    parts = list(parts_of(controller))
+    return [part for part in parts if has_kernel(part)], [part for part in parts if not has_kernel(part)]
+
+
+def pack_drives(model: Model, parts: Sequence[Controller]) -> tuple[Indices, Array, Array]:
+    """Return IF and XF of controllers that the kernels know, and their forces that never change [N]."""
     constant = np.zeros(model.n_dofs)
     rows: list[tuple[int, int, int]] = []
     numbers: list[tuple[Array, Array, Array]] = []
-    if not has_kernel(controller):
-        return *_packed(model, rows, numbers), constant
-    for part in parts_of(controller):
+    for part in parts:
         if isinstance(part, Constant):
             constant += part.tau
         elif isinstance(part, Push):
@@ -83,21 +85,12 @@ def _follower_numbers(part: PD | ComputedTorque) -> tuple[Array, Array, Array]:
 def _packed(
     model: Model, rows: Sequence[tuple[int, int, int]], numbers: Sequence[tuple[Array, Array, Array]]
 ) -> tuple[Indices, Array]:
-    IF = np.zeros(at.DRIVE_HEAD + len(rows) * at.DRIVE_ROW, dtype=np.int64)
-    IF[at.N_DRIVES], IF[at.DRIVES] = len(rows), at.DRIVE_HEAD
-    end, values = 0, []
-    scratch = {at.THETA_R: model.n_theta}
-    scratch |= dict.fromkeys((at.RATE_R, at.ACCELERATION_R, at.WANTED, at.FORCE), model.n_dofs)
-    for part, size in scratch.items():
-        IF[part], end = end, end + -(-size // 8) * 8
-    for k, (row, arrays) in enumerate(zip(rows, numbers, strict=True)):
-        drive = at.DRIVE_HEAD + k * at.DRIVE_ROW
-        IF[drive : drive + 3] = row
-        for slot, array in zip((at.V_NUMBERS, at.V_TARGETS, at.V_TIMES), arrays, strict=True):
-            IF[drive + slot] = end
-            values.append((end, array))
-            end += -(-array.size // 8) * 8
-    XF = aligned_zeros(end + 8)
-    for start, array in values:
-        XF[start : start + array.size] = array
+    arrays = [array for several in numbers for array in several]
+    starts = np.cumsum([0, *(-(-array.size // LINE) * LINE for array in arrays)])  # loaded in lanes
+    IF, XF = at.DRIVE.arrays(drive=len(rows), number=int(starts[-1]), theta=model.n_theta, dof=model.n_dofs)
+    drives, pool = at.DRIVE.part(IF, XF, at.DRIVES), at.DRIVE.part(IF, XF, at.NUMBERS)
+    drives[:, : at.V_NUMBERS] = np.reshape(rows, (-1, at.V_NUMBERS))
+    drives[:, at.V_NUMBERS :] = IF[at.NUMBERS] + starts[:-1].reshape(-1, at.DRIVE_ROW - at.V_NUMBERS)
+    for start, array in zip(starts, arrays, strict=False):
+        pool[start : start + array.size] = array
     return IF, XF

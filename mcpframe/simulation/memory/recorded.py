@@ -9,6 +9,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.model.model import Model
+from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.recording.steps import (
     ASKED,
     AUTO,
@@ -18,7 +19,6 @@ from mcpframe.simulation.recording.steps import (
     ImpactTable,
     StepBlock,
 )
-from mcpframe.simulation.step import memory as at
 
 Indices = NDArray[np.int64]
 
@@ -65,7 +65,7 @@ class RecordedRows:
             kinetic_energy=rows[:, at.O_KINETIC],
             potential_energy=rows[:, at.O_POTENTIAL],
             residual=rows[:, at.O_RESIDUAL],
-            status=np.where(solved, status, NONE).astype(np.int8),
+            status=np.where(solved | (rows[:, at.O_STATUS] > 0), status, NONE).astype(np.int8),
             solver=np.where(solved, np.where(rows[:, at.O_AUTO] > 0, AUTO, ASKED), NONE),
             drift=rows[:, at.O_DRIFT],
             iterations=rows[:, at.O_ITERATIONS].astype(np.int64),
@@ -75,6 +75,7 @@ class RecordedRows:
             n_contacts=rows[:, at.O_CONTACTS].astype(np.int64),
             penetration=rows[:, at.O_PENETRATION],
             n_impacts=rows[:, at.O_IMPACTS].astype(np.int64),
+            certificate=rows[:, at.O_CERTIFICATE],
             contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), skeleton),
             impacts=self._impacts(int(IS[at.N_OUT_IMPACTS])),
         )
@@ -103,6 +104,8 @@ class RecordedRows:
             energy_compressed=rows[:, at.H_COMPRESSED],
             energy_after=rows[:, at.H_AFTER],
             penetration=rows[:, at.H_PENETRATION],
+            jam=rows[:, at.H_JAM].astype(np.int8),
+            certificate=rows[:, at.H_CERTIFICATE],
         )
 
 

@@ -1,0 +1,1 @@
+"""Memory: where the stepping kernels keep what, how a scene is packed into it, and what they leave in it."""

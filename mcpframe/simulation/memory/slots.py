@@ -1,0 +1,284 @@
+"""Where the stepping kernels keep what: addresses, settings, workspaces, and the rows that they record.
+
+Every part is declared once, with what it is for and how much there is of it; see `mcpframe.jit.memory`.
+`workspace` makes the arrays, and the kernels read them by the accessors at the end of this file.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mcpframe.contact.contact import GAP, RECORD, RESTITUTION
+from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
+from mcpframe.contact.detection.records import CONTACTS as FOUND_CONTACTS
+from mcpframe.contact.detection.records import N_CONTACTS as FOUND
+from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
+from mcpframe.contact.law_kernel import LAW_ROW
+from mcpframe.jit import inline
+from mcpframe.jit.memory import VECTOR, Memory, columns
+from mcpframe.solving.stages import SHIFTS as N_SHIFTS
+from mcpframe.spatial.lanes import get, put
+
+# Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
+(
+    DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, N_ADDRESSES,
+) = range(17)  # fmt: skip
+
+STEP = Memory()
+count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
+
+# Settings.
+CAPACITY, ROWS_EACH = count("touching"), count("rows")
+"""Contacts and limits that there is room for, and rows of z that each has at most."""
+EVERY, MAX_IMPACTS, EVENT_DRIVEN, NEWTON, RK4, EULER = (count() for _ in range(6))
+"""Record every so many steps; most impacts of a step; scheme, law of restitution, integrator."""
+CLOSURE_BIAS, PROJECTS, REPEATED = count(), count(), count()
+"""What closures ask; whether loops are closed again after a step, and whether they have rows that repeat
+others."""
+WHOLE, SEQUENTIAL = count(), count()
+"""Impacts: whether friction of decompression leans on what is given back, and what that adds is stored in its
+turn; whether one approach is resolved after the other."""
+PASSIVE, IMPLICIT, ALL_BY_THEMSELVES = count(), count(), count()
+"""Whether hinges have springs or dampers, or motors that act as such; whether no hinge feels another."""
+N_SHAPES, N_LIMITS, LIMIT_LAW = count("shape"), count("limit"), count()
+"""Shapes, and limits of the model; the law of a limit that turns, before that of one that slides."""
+HOST_FORCES, HOST_DETECTION, HOST_PUSH, HOST_SOLVE, OBSERVED = (count() for _ in range(5))
+"""Stages that are Python's: applied forces, pairs of shapes, a whole problem, its solution; and whether
+somebody looks on."""
+DT, TIME_TOLERANCE, PENETRATION, REST_SPEED, TOL, NEAR = (number() for _ in range(6))
+"""NEAR: gap up to which contacts are looked for."""
+RISE, THINNEST, BAUMGARTE = number(), number(), number()
+"""RISE: the largest speed at which what has sunk in rises. THINNEST: thickness of the thinnest shape."""
+CERTIFY_EVERY, CERTIFY_TOL = count(), number()
+"""Certify every so many steps, and all impacts; 0 for nothing at all."""
+
+# What a step changes, and what is undone with it where it does not go through.
+N_TOUCHING, N_CLOSED, N_TAKEN, N_KNOWN, N_PLANNED, N_HITS, MOVED = (count() for _ in range(7))
+"""Contacts and limits that touch, that are known to be closed, contacts with impulses since the last record,
+those with a basis, those of the plan; impacts in this step, whether one has changed the rates since the last
+step was solved."""
+ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, STATUS, BY_AUTO = (count() for _ in range(7))
+"""Figures since the last record, times in cycles; status of the first solve that failed; whether auto
+helped."""
+N_HISTORY, HELD = count(), count()
+"""Steps whose accelerations are known, up to two; what pressed, and how, in the last."""
+N_OUT_IMPACTS = count()
+FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
+RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2 = (number() for _ in range(5))
+"""CERTIFICATE: the worst since the last record, NO_FIGURE where none was made. MIDDLE: of the steps whose
+accelerations are known."""
+NO_FIGURE = -1.0
+N_FIGURES = MIDDLE_2 - RESIDUAL + 1
+START, TIME, SPEED, TRIAL = number(), number(), number(), number()
+"""Begin of the step, time reached; the speed of the fastest point of any shape where the step begins; length
+of the last trial."""
+KIND = count()
+"""What the problem that Python is asked about is of: a step, compression, decompression."""
+CERTIFIES, BY_KICK = count(), count()
+"""Whether this step is certified; whether the last trial was one kick, not four stages."""
+FIGURE, HIT_FIGURE = number(), number()
+"""The last certificate; the worst of an impact."""
+
+# The rows that are recorded.
+N_OUT, N_OUT_CONTACTS, MAX_OUT, MAX_OUT_CONTACTS, MAX_OUT_IMPACTS = (count() for _ in range(5))
+OVERFLOW = count()
+"""Whether a contact found no room in TAKEN."""
+
+# Contacts and limits that touch: bodies, key, law; records as the detection's; gaps; the speed that is added
+# to the normal velocity in the problem; impulses on A, the normal one in the fourth lane; modes.
+TOUCHING, MODES = integers("touching", CONTACT_ROW), integers("touching")
+RECORDS, GAPS, SHIFTS = doubles("touching", RECORD), doubles("touching"), doubles("touching", N_SHIFTS)
+IMPULSES, STORED, GIVEN = doubles("touching", 4), doubles("touching"), doubles("touching", 4)
+"""STORED in compression; GIVEN back in decompression, as IMPULSES."""
+START_RECORDS, START_GAPS = doubles("touching", RECORD), doubles("touching")
+START_VELOCITIES, AHEAD = doubles("touching", 4), doubles("touching", 4)
+"""The same where a step begins; relative velocities there, the normal one fourth; and by how much those of
+the middle, along n, t_1 and t_2, are larger."""
+LEANS = doubles("touching")
+"""Normal impulses given back that friction leans on besides those of the problem."""
+SUSPECT = integers("touching")
+"""Whether a contact is suspected of a jam."""
+# Those of them that are resolved while others wait, where impacts are sequential.
+STRIKING = integers("touching", CONTACT_ROW)
+STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching")
+# Memory by key: what was closed, what has pressed since the last record, bases, the plan.
+CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
+PLANNED_KEYS = integers("touching")
+TAKEN_KEYS, TAKEN_MODES, TAKEN_BODIES = integers("taken"), integers("taken"), integers("taken", 2)
+_, T_POINT, T_NORMAL, T_GAP, TAKEN_ROW = columns(VECTOR, VECTOR, VECTOR, VECTOR)
+"""Row of TAKEN: impulse, point, normal, gap."""
+TAKEN = doubles("taken", TAKEN_ROW)
+# The same before the step.
+CHANGED_BEFORE = integers(N_CHANGED)
+CLOSED_BEFORE, KNOWN_BEFORE = integers("touching"), integers("touching")
+CODES_BEFORE, TAKEN_BEFORE = integers("touching", "rows"), doubles("taken", TAKEN_ROW)
+FIGURES_BEFORE = doubles(N_FIGURES)
+# The problem, and what the formulation makes of its solution.
+Z, W_ROWS, RESPONSE, AFTER = doubles("row"), doubles("row"), doubles("dof"), doubles("dof")
+ASKED = integers("loop_row")
+"""Whether a row of a closure is asked for, or repeats others."""
+BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")
+"""Rates at the middle of a step, before what forces alone do to them, when it was found out, and after."""
+HISTORY, HISTORY_BEFORE = doubles(4, "dof"), doubles(4, "dof")
+"""Accelerations of the last steps, and what of them contacts, limits and closures did."""
+BY_ITSELF = integers("body")
+"""Bodies that turn without feeling others, see `drift`."""
+# Forces at the hinges: applied ones, constant ones; dampers and springs.
+APPLIED, CONSTANT, DAMPING, STIFFNESS = doubles("dof"), doubles("dof"), doubles("dof"), doubles("dof")
+PULL, SPRINGS, DAMPERS, SPRING_RATES, DAMPER_RATES = (doubles("dof") for _ in range(5))
+"""Springs and dampers, motors that act as such included: force of the springs where a step begins, stiffness
+and damping, and these times the rate of what they pull towards."""
+ROTORS, INERTIA, INERTIA_BEFORE, IMPLICITNESS, SAMPLED = (doubles("dof") for _ in range(5))
+"""Armature of the model; D of the last sweep; the share of a step's end in its dampers; forces of motors
+where it begins."""
+REST, AWAY, BEST = doubles("theta"), doubles("dof"), doubles("theta")
+COMPRESSED, GIVEN_BACK, ENERGY = doubles("dof"), doubles("dof"), doubles(8)
+"""Rates that a phase of an impact begins with (for Poisson: the end of compression), and after the impulses
+that are given back."""
+STAGE_TANGENTS, STAGE_RATES = doubles(4, "dof"), doubles(4, "dof")
+"""Of the four stages of Runge and Kutta."""
+SHAPE_BODY, SHAPE_REACH, SHAPE_WIDTH = integers("shape"), doubles("shape"), doubles("shape")
+"""How far from the origin of its body a shape reaches, and how thick it is."""
+M_DOF, M_THETA, M_BODY, M_PARENT, M_SLIDES, LIMIT_ROW = range(6)
+LIMITS = integers("limit", LIMIT_ROW)
+M_SIGN, M_BOUND, M_RESTITUTION = range(3)
+LIMIT_VALUES = doubles("limit", 4)
+"""A joint limit: sign (theta - bound) >= 0."""
+# Certificates: laws, see `contact.law_kernel`; impulses on bodies and at hinges, velocities of what touches;
+# change of rates, what momentum misses, energies; the matrix of closures, and what their rates miss, twice.
+LAW_ROWS, LAW_DATA, LAW_SCRATCH = integers("law", LAW_ROW), doubles("law_data"), doubles("law_room")
+BODY_PUSH, HINGE_PUSH, SEEN = doubles("body", 8), doubles("dof"), doubles("touching", 8)
+CHANGE, MISSING, BALANCE = doubles("dof"), doubles("dof"), doubles(8)
+LOOP_MATRIX, LOOP_MISSING = doubles("loop_row", "dof"), doubles(2, "loop_row")
+
+# Columns of OUT, then theta and theta_dot.
+(
+    O_TIME, O_KINETIC, O_POTENTIAL, O_RESIDUAL, O_SOLVED, O_STATUS, O_AUTO, O_ITERATIONS, O_BUILD, O_SOLVE,
+    O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, OUT_HEAD,
+) = range(17)  # fmt: skip
+# Columns of OUT_CONTACTS: bodies, key, mode, gap; point, normal, impulse.
+C_A, C_B, C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, OUT_CONTACT = columns(*[1] * 5, 3, 3, 3)
+# Columns of OUT_IMPACTS.
+(
+    H_TIME, H_CONTACTS, H_LIMITS, H_BEFORE, H_COMPRESSED, H_AFTER, H_PENETRATION, H_JAM, H_CERTIFICATE,
+    OUT_IMPACT,
+) = range(10)  # fmt: skip
+
+# How a call ended.
+DONE, NO_ROOM, NO_SOLUTION, NO_MOTION, TOO_LONG, FULL, RAISED, CONTRADICTED = range(8)
+"""All steps taken, or the tables of the record are full; contacts need more room; a problem was not solved;
+no acceleration; within a step: a part of it to be tried again in halves; more contacts took impulses since
+the last record than there is room for; Python has raised an exception; closures with prescribed motion
+cannot be kept together. In all but the first case the state is
+the one before the step that did not go through."""
+
+TAKEN_ROOM = 4
+"""Contacts whose impulses can be gathered between two records, in multiples of the capacity."""
+
+
+class Run(NamedTuple):
+    """All arrays of a run but those of the state: integers and doubles of each part.
+
+    A: addresses; I: the tree; Z: the state in the middle of a step; ID, XD: detection; IE, XE: closures, and
+    IQ, XQ the space of their rows; IF, XF: controllers; IR, XR: the formulation, which says in IP where its
+    problem is; W, IW, codes: the solver; IS, XS: of this file; OUT...: what is recorded.
+    """
+
+    A: Any
+    I: Any
+    Z: Any
+    ID: Any
+    XD: Any
+    IE: Any
+    XE: Any
+    IQ: Any
+    XQ: Any
+    IF: Any
+    XF: Any
+    IR: Any
+    XR: Any
+    IP: Any
+    W: Any
+    IW: Any
+    codes: Any
+    IS: Any
+    XS: Any
+    OUT: Any
+    OUT_CONTACTS: Any
+    OUT_IMPACTS: Any
+
+
+@inline
+def key_of(run, i):
+    """Return the key of what touches; below zero for a limit."""
+    return get(run.IS, run.IS[TOUCHING] + i * CONTACT_ROW + C_KEY)
+
+
+@inline
+def record_of(run, i):
+    """Return where in XS the record of what touches begins."""
+    return run.IS[RECORDS] + i * RECORD
+
+
+@inline
+def gap_of(run, i):
+    """Return the gap of what touches."""
+    return get(run.XS, run.IS[GAPS] + i)
+
+
+@inline
+def start_gap_of(run, i):
+    """Return the gap that what touches had where the step begins."""
+    return get(run.XS, run.IS[START_GAPS] + i)
+
+
+@inline
+def shift_of(run, i):
+    """Return the speed that is added to the normal velocity of what touches in the problem."""
+    return get(run.XS, run.IS[SHIFTS] + N_SHIFTS * i)
+
+
+@inline
+def put_shift(run, i, speed):
+    """Set that speed."""
+    put(run.XS, run.IS[SHIFTS] + N_SHIFTS * i, speed)
+
+
+@inline
+def put_slip_shift(run, i, first, second):
+    """Set the speeds that are added to the tangential velocities of what touches."""
+    put(run.XS, run.IS[SHIFTS] + N_SHIFTS * i + 1, first)
+    put(run.XS, run.IS[SHIFTS] + N_SHIFTS * i + 2, second)
+
+
+@inline
+def restitution_of(run, i):
+    """Return the restitution of what touches."""
+    return get(run.XS, record_of(run, i) + RESTITUTION)
+
+
+@inline
+def normal_impulse_of(run, i):
+    """Return the impulse along the normal, or against the limit, of what touches."""
+    return get(run.XS, run.IS[IMPULSES] + 4 * i + 3)
+
+
+@inline
+def found_gap(run, i):
+    """Return the gap of contact i of the last detection."""
+    from_detection = run.ID[FOUND_RECORDS] + i * RECORD
+    return get(run.XD, from_detection + GAP)
+
+
+@inline
+def found_key(run, i):
+    """Return the key of contact i of the last detection."""
+    return get(run.ID, run.ID[FOUND_CONTACTS] + i * CONTACT_ROW + C_KEY)
+
+
+@inline
+def n_found(run):
+    """Return how many contacts the last detection has found."""
+    return run.ID[FOUND]

@@ -1,0 +1,179 @@
+"""The arrays of the stepping kernels: made for a number of contacts, made larger when more are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.arrays import Array
+from mcpframe.contact.law_kernel import scratch_room
+from mcpframe.contact.limits import all_limits
+from mcpframe.jit.memory import MATRIX, VECTOR
+from mcpframe.multibody.memory import records as rec
+from mcpframe.multibody.memory.loop_packing import dof_places
+from mcpframe.multibody.model.tree import Tree
+from mcpframe.scene.scene import Scene
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.sizes import ShapeSizes
+from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, FormulationStages, SolverStage
+
+Indices = NDArray[np.int64]
+
+REMEMBERED = {
+    "closed_keys": (at.CLOSED, at.N_CLOSED),
+    "known_keys": (at.KNOWN_KEYS, at.N_KNOWN),
+    "known_codes": (at.KNOWN_CODES, at.N_KNOWN),
+    "taken_keys": (at.TAKEN_KEYS, at.N_TAKEN),
+    "taken_modes": (at.TAKEN_MODES, at.N_TAKEN),
+    "taken_bodies": (at.TAKEN_BODIES, at.N_TAKEN),
+    "taken": (at.TAKEN, at.N_TAKEN),
+}
+"""Parts that go from one workspace to the next, and into checkpoints; and how many rows of them there are."""
+FIGURES = {
+    "residual": at.RESIDUAL,
+    "drift": at.DRIFT,
+    "certificate": at.CERTIFICATE,
+    "middle_1": at.MIDDLE_1,
+    "middle_2": at.MIDDLE_2,
+}
+WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
+"""Parts that go there whole."""
+MEMORY_COUNTS = tuple(range(at.MOVED, at.HELD + 1))
+"""Figures since the last record, and of how many steps accelerations are known."""
+
+
+class Workspace:
+    """IS, XS and what the formulation and the solver work on, for up to `capacity` contacts and limits.
+
+    What the steps have to remember (what is closed, bases, impulses not recorded yet) comes along from a
+    smaller one.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        formulation: FormulationStages | None,
+        solver: SolverStage | None,
+        capacity: int,
+        n_shapes: int,
+        n_loop_rows: int,
+        laws: tuple[Indices, Array],
+    ) -> None:
+        self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
+        n_z = n_loop_rows + capacity * self.rows
+        none = np.zeros(1, dtype=np.int64), np.zeros(1)
+        self.IR, self.XR = none if formulation is None else formulation.room(capacity)
+        self.W, self.IW = none[::-1] if solver is None else solver.room(n_z)
+        self.IP = np.zeros(PROBLEM_HEAD + capacity * CONTACT_ROWS, dtype=np.int64)
+        self.codes = np.zeros(2 * n_z, dtype=np.int8)
+        self.IS, self.XS = at.STEP.arrays(
+            touching=capacity,
+            rows=self.rows,
+            taken=at.TAKEN_ROOM * capacity,
+            row=n_z,
+            loop_row=n_loop_rows,
+            law=len(laws[0]),
+            law_data=laws[1].size,
+            law_room=scratch_room(laws[0]),
+            dof=tree.coordinates.n_dofs,
+            theta=tree.coordinates.n_theta,
+            shape=n_shapes,
+            limit=all_limits(tree).dof.size,
+            body=tree.skeleton.n_bodies,
+        )
+        self.IS[at.N_PLANNED], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
+        self.integers(at.ASKED)[:] = 1
+        self.integers(at.LAW_ROWS)[:], self.doubles(at.LAW_DATA)[:] = laws
+
+    def integers(self, part: int) -> Indices:
+        """Return a part of IS, in its shape."""
+        return at.STEP.part(self.IS, self.XS, part)
+
+    def doubles(self, part: int) -> Array:
+        """Return a part of XS, in its shape."""
+        return at.STEP.part(self.IS, self.XS, part)
+
+    def take_settings(self, scene: Scene) -> None:
+        """Write how the scene is to be stepped."""
+        stepping = scene.stepping
+        event_driven = stepping.scheme == "event_driven"
+        self.IS[[at.EVERY, at.MAX_IMPACTS]] = scene.output.every, stepping.max_impacts
+        self.IS[at.EVENT_DRIVEN], self.IS[at.RK4] = event_driven, stepping.integrator == "rk4"
+        self.IS[at.EULER] = stepping.integrator == "semi_implicit_euler"
+        self.IS[at.NEWTON] = stepping.restitution_model == "newton"
+        self.IS[at.WHOLE] = stepping.decompression == "whole"
+        self.IS[at.SEQUENTIAL] = stepping.impacts == "sequential"
+        tolerances = stepping.time_tolerance, stepping.penetration_tolerance, scene.rest_speed, stepping.tol
+        self.XS[[at.TIME_TOLERANCE, at.PENETRATION, at.REST_SPEED, at.TOL]] = tolerances
+        self.XS[[at.DT, at.RISE]] = stepping.dt, stepping.rise_speed
+        self.IS[at.CERTIFY_EVERY] = stepping.certify_every
+        self.XS[at.CERTIFY_TOL] = stepping.largest_certificate
+        slow = scene.rest_speed * stepping.dt if event_driven else 0.0
+        self.XS[at.NEAR] = stepping.penetration_tolerance + slow
+
+    def take_hinges(self, tree: Tree, motors: bool) -> None:
+        """Write dampers and springs, which motors may act as, and who turns by itself."""
+        by_itself = bodies_by_themselves(tree)
+        self.integers(at.BY_ITSELF)[:] = by_itself
+        self.IS[at.ALL_BY_THEMSELVES] = by_itself.all()
+        self.IS[at.PASSIVE] = tree.has_passive_forces
+        self.IS[at.IMPLICIT] = tree.has_passive_forces or motors
+        self.doubles(at.ROTORS)[:] = tree.gather("armature")
+        self.doubles(at.DAMPING)[:] = tree.gather("damping")
+        self.doubles(at.STIFFNESS)[:] = tree.gather("stiffness")
+        self.doubles(at.REST)[:] = tree.gather("rest")
+
+    def take_limits(self, tree: Tree, restitution: Array, law: int) -> None:
+        """Write the joint limits; law: the number of the law of those that turn."""
+        limits, places = all_limits(tree), np.array(dof_places(tree), dtype=np.int64).reshape(-1, 3)
+        self.IS[at.LIMIT_LAW] = law
+        table, values = self.integers(at.LIMITS), self.doubles(at.LIMIT_VALUES)
+        table[:, at.M_DOF], table[:, at.M_THETA] = limits.dof, limits.theta
+        table[:, at.M_BODY :] = places[limits.dof]
+        values[:, at.M_SIGN], values[:, at.M_BOUND] = limits.sign, limits.bound
+        values[:, at.M_RESTITUTION] = restitution
+
+    def take_shapes(self, sizes: ShapeSizes, body: Indices) -> None:
+        """Write what is needed to know how far shapes move; body: of every shape, -1 for the world."""
+        self.XS[at.THINNEST] = sizes.thinnest
+        self.integers(at.SHAPE_BODY)[:] = body
+        self.doubles(at.SHAPE_REACH)[:] = sizes.reach
+        self.doubles(at.SHAPE_WIDTH)[:] = sizes.thickness
+
+    def memory(self) -> dict[str, NDArray[Any]]:
+        """Return what the steps have to remember."""
+        kept: dict[str, NDArray[Any]] = {"counts": self.IS[list(MEMORY_COUNTS)]}
+        kept |= {name: self.XS[[slot]] for name, slot in FIGURES.items()}
+        kept |= {name: self.doubles(part).flatten() for name, part in WHOLE.items()}
+        for name, (part, count) in REMEMBERED.items():
+            kept[name] = at.STEP.part(self.IS, self.XS, part)[: self.IS[count]].flatten()
+        return kept
+
+    def remember(self, memory: Mapping[str, NDArray[Any]]) -> None:
+        """Take over what another workspace remembered."""
+        self.IS[list(MEMORY_COUNTS)] = memory["counts"]
+        for name, slot in FIGURES.items():
+            self.XS[slot] = memory[name][0]
+        for name, part in WHOLE.items():
+            self.doubles(part).reshape(-1)[:] = memory[name]
+        for name in ("closed_keys", "known_keys", "taken_keys"):
+            self.IS[REMEMBERED[name][1]] = memory[name].size
+        for name, (part, _) in REMEMBERED.items():
+            at.STEP.part(self.IS, self.XS, part).reshape(-1)[: memory[name].size] = memory[name]
+
+
+def bodies_by_themselves(tree: Tree) -> NDArray[np.bool_]:
+    """Return which bodies turn without feeling others: see `mcpframe.simulation.step.drift`."""
+    I, X = tree.skeleton.I, tree.skeleton.X
+    table, constants = rec.MEMORY.part(I, X, rec.TREE), rec.MEMORY.part(I, X, rec.CONSTANTS)
+    alone = np.isin(table[:, rec.KIND], (rec.BALL, rec.FREE)) & (table[:, rec.PARENT] < 0)
+    alone[table[table[:, rec.PARENT] >= 0, rec.PARENT]] = False
+    armature = tree.gather("armature")
+    for k in np.flatnonzero(alone):
+        inertia = constants[k, rec.C_INERTIA :][:MATRIX].reshape(3, VECTOR)[:, :3]
+        dofs = slice(table[k, rec.DOF_AT], table[k, rec.DOF_AT] + table[k, rec.N_DOF])
+        alone[k] = not armature[dofs].any() and np.linalg.eigvalsh(inertia)[0] > 0.0
+    return alone

@@ -1,0 +1,131 @@
+"""Jams: impacts without collision, at contacts that were closed before [Painlevé 1895; Lecornu 1905].
+
+Where friction presses a sliding contact together more than it relieves it, no bounded force keeps it closed:
+the problem of a step then has impulses that do not vanish with its length, and rates jump although nothing
+collides. The step itself takes such a jump as it is; here it is told from a step in which sliding comes to an
+end, and recorded among the impacts, with the kinetic energy before and after: what impulses change, without
+the work of forces in that step.
+
+A contact is *suspected* where it slid faster than the rest speed and lost more than half of that in the step.
+The suspicion holds where the same problem, for a step sixteen times shorter, still has a quarter of the
+normal impulses of those that are suspected, or no solution: impulses of forces have a sixteenth. Their sum
+counts, for how bodies share out a load among many contacts need not be determined. Speeds that are asked of
+the rows are left out of it, for their impulses do not vanish either.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+from mcpframe.contact.contact import NORMAL, RECORD
+from mcpframe.jit import callee
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.slots import (
+    gap_of,
+    key_of,
+    normal_impulse_of,
+    put_shift,
+    put_slip_shift,
+    record_of,
+    shift_of,
+)
+from mcpframe.simulation.rules import JAM_PARTS, JAM_SHARE
+from mcpframe.simulation.step.certify import certify_jam
+from mcpframe.simulation.step.kick import kick
+from mcpframe.simulation.step.motion import three
+from mcpframe.simulation.step.push import push
+from mcpframe.simulation.step.record import record_impact
+from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
+from mcpframe.simulation.step.solve import STEP
+from mcpframe.simulation.step.touching import ROW, find, opening_speed, relative_velocity
+from mcpframe.simulation.step.trial import ask_to_rise
+from mcpframe.spatial.algebra import dot
+from mcpframe.spatial.lanes import get, load, put
+
+
+@callee
+def slip(run, i):
+    """Return the velocity at which a contact slid where the step began, of A relative to B."""
+    n = load(run.XS, run.IS[at.START_RECORDS] + i * RECORD + NORMAL.start)
+    v = three(run.XS, run.IS[at.START_VELOCITIES] + 4 * i)
+    return v - dot(n, v) * n
+
+
+@callee
+def is_suspect(run, Y, i):
+    """Return whether a closed contact has lost more than half of its slip where the push leads, in Y."""
+    if key_of(run, i) < 0 or normal_impulse_of(run, i) <= 0.0 or gap_of(run, i) > run.XS[at.PENETRATION]:
+        return False
+    v = slip(run, i)
+    if dot(v, v) <= run.XS[at.REST_SPEED] * run.XS[at.REST_SPEED]:
+        return False
+    after = relative_velocity(run.I, Y, run.IS, run.IS[at.TOUCHING] + i * ROW, run.XS, record_of(run, i))
+    return dot(after, v) < 0.5 * dot(v, v)
+
+
+@callee
+def any_suspect(run, Y):
+    """Mark the contacts that are suspected; return whether there are any."""
+    found = False
+    for i in range(run.IS[at.N_TOUCHING]):
+        suspected = is_suspect(run, Y, i)
+        put(run.IS, run.IS[at.SUSPECT] + i, 1 if suspected else 0)
+        found = found or suspected
+    return found
+
+
+@callee
+def pressing(run):
+    """Return the sum of the normal impulses of the contacts that are suspected."""
+    total = 0.0
+    for i in range(run.IS[at.N_TOUCHING]):
+        if get(run.IS, run.IS[at.SUSPECT] + i) != 0:
+            total += normal_impulse_of(run, i)
+    return total
+
+
+@callee
+def outlasts(run, X, h):
+    """Return whether what the suspected contacts press with does not vanish with the length h of the step."""
+    short, pressed = h / JAM_PARTS, pressing(run)
+    if kick(run, X, short, True) != at.DONE:
+        return False
+    for k in range(run.IS[at.N_TOUCHING]):
+        put_shift(run, k, max(gap_of(run, k), 0.0) / short + max(-opening_speed(run, X, k), 0.0))
+        put_slip_shift(run, k, 0.0, 0.0)
+    code = push(run, run.Z, short, STEP, False, run.XS[at.REST_SPEED])
+    if code == at.DONE:
+        return pressing(run) > JAM_SHARE * pressed
+    return code == at.NO_SOLUTION
+
+
+@callee
+def record_jam(run, X, Y, h):
+    """Record the push of h that led from X to Y as an impact where it is a jam.
+
+    To find out takes other pushes: it is made again then, and what is near Y found again.
+    """
+    IS, XS = run.IS, run.XS
+    if not any_suspect(run, Y) or IS[at.N_HITS] >= IS[at.MAX_IMPACTS]:
+        return at.DONE
+    for k in range(IS[at.N_TOUCHING]):
+        put(XS, IS[at.STRIKING_GAPS] + k, shift_of(run, k))
+    jam = outlasts(run, X, h)
+    code = kick(run, X, h, True)
+    ask_to_rise(run, h)
+    for k in range(IS[at.N_TOUCHING]):
+        put_shift(run, k, get(XS, IS[at.STRIKING_GAPS] + k))
+    if code == at.DONE:
+        code = push(run, run.Z, h, STEP, False, 0.0)
+    if code == at.DONE and jam:
+        before = kinetic_energy(run, X)
+        keep_rates(run, X, IS[at.COMPRESSED])
+        take_rates(run, X, IS[at.KICKED])
+        after = before - kinetic_energy(run, X)
+        take_rates(run, X, IS[at.AFTER])
+        after += kinetic_energy(run, X)
+        take_rates(run, X, IS[at.COMPRESSED])
+        put(XS, at.HIT_FIGURE, at.NO_FIGURE)
+        code = certify_jam(run, h)
+        record_impact(run, before, after, after, 1.0)
+        put(IS, at.N_HISTORY, 0)
+    return find(run, Y, XS[at.NEAR]) if code == at.DONE else code

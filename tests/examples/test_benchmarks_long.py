@@ -1,0 +1,54 @@
+"""Long runs and the product of all settings (examples/benchmarks): they run, and see what is off."""
+
+import importlib
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import mcpframe as mf
+
+BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def benchmarks_on_path():
+    """The folder at the end of the path, where it hides no other name."""
+    sys.path.append(str(BENCHMARKS))
+    yield
+    sys.path.remove(str(BENCHMARKS))
+
+
+def test_a_short_soak_is_told_in_a_row(tmp_path):
+    soak = importlib.import_module("soak")
+    assert soak.main(["--quick", "--only", "boxes", "--out", str(tmp_path)]) == 0
+    (row,) = json.loads((tmp_path / "soak.json").read_text())["runs"].values()
+    assert row["steps"] == 300
+    assert row["impacts"] > 0
+    assert row["overlap"] <= 1e-6
+    assert not row["stopped"]
+
+
+def test_a_soak_that_stops_says_why():
+    soak = importlib.import_module("soak")
+    scene = soak.dropped(2).with_stepping(solver={"name": "lemke", "max_pivots": 1, "attempts": 1})
+    row = soak.soak(scene, 0.5)
+    assert 0 < row.steps < 500
+    assert "was not solved" in row.stopped
+    assert soak.cells(row)[-1] == row.stopped
+
+
+@pytest.mark.slow
+def test_settings_drawn_at_random_run_and_agree(tmp_path):
+    product = importlib.import_module("product")
+    assert product.main(["--quick", "--only", "quadruped", "--out", str(tmp_path)]) == 0
+
+
+def test_formulations_that_end_elsewhere_are_told():
+    product = importlib.import_module("product")
+    scene = mf.Scene(mf.systems.sphere(), theta_dot=[0, 0, 1, 0, 0, 0])
+    one, other = (mf.simulate(scene, duration=duration) for duration in (0.01, 0.011))
+    assert product.differences({"a": one, "b": one}, {}) == []
+    (line,) = product.differences({"a": one, "b": other}, {"solver": "lemke"})
+    assert line.startswith("b is")

@@ -1,0 +1,27 @@
+"""``dir(mcpframe)`` is what a user completes: the public names, and nothing that they were made with."""
+
+import subprocess
+import sys
+
+import mcpframe as mf
+from mcpframe.papers import PAPERS, in_full
+
+
+def test_dir_lists_all_public_names_and_no_others():
+    assert {"simulate", "Scene", "Material", "run_study", "load_scene"} <= set(dir(mf))
+    assert not {"Any", "TYPE_CHECKING", "importlib", "config", "contact", "exceptions", "io"} & set(dir(mf))
+    assert all(hasattr(mf, name) for name in dir(mf))
+    assert set(dir(mf)) == {*mf.__all__, "__version__"}
+
+
+def test_listing_names_imports_nothing():
+    """What brings kernels with it is imported when it is asked for, not when it is listed."""
+    asks = "import sys, mcpframe; dir(mcpframe); assert 'mcpframe.simulation.simulate' not in sys.modules"
+    subprocess.run([sys.executable, "-c", asks], check=True)
+
+
+def test_a_paper_is_named_in_full_at_its_first_mention_only():
+    first, second = in_full(["J14, Table 1; as in J14", "J12 and J14; AJ14"])
+    assert first == f"J14 ({PAPERS['J14']}), Table 1; as in J14"
+    assert second == f"J12 ({PAPERS['J12']}) and J14; AJ14"
+    assert in_full(first.splitlines()) == [first]

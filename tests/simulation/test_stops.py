@@ -1,0 +1,114 @@
+"""Runs that lead nowhere: the error says when, which dof and why, and the steps before are kept."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.cli import main
+from mcpframe.scene.controllers import PD
+from mcpframe.simulation.audit.rates import ResolutionWarning
+from mcpframe.simulation.engine import Engine
+from mcpframe.simulation.stops import NoMotionError
+
+Y = (0.0, 1.0, 0.0)
+
+
+def arm(links=2):
+    model, parent, pose = mf.Model(), "world", None
+    for k in range(links):
+        inertia = np.eye(3) / 100
+        model.add_link(f"link_{k}", parent, mf.Hinge("pin", Y), pose, 1.0, (0, 0, -0.2), inertia)
+        parent, pose = f"link_{k}", mf.Pose((0, 0, -0.4))
+    return model
+
+
+def fed(gain=1e4, **stepping):
+    """An arm whose controller pushes it on."""
+    return mf.Scene(
+        arm(),
+        theta=[0.3, 0.2],
+        controllers=[lambda state, time: gain * state.theta_dot],
+        stepping=mf.Stepping(**{"duration": 1.0, **stepping}),
+    )
+
+
+def lost(scene, **options):
+    with pytest.warns(ResolutionWarning), pytest.raises(NoMotionError) as caught:
+        mf.simulate(scene, **options)
+    return caught.value
+
+
+def test_a_run_beyond_all_numbers_tells_time_dof_and_cause_and_keeps_its_steps(tmp_path):
+    error = lost(fed(), out=tmp_path)
+    run = error.trajectory
+    assert f"step {error.step}, at t = {run.time[-1]:g} s" in str(error)
+    fastest = run.model.dof_names[int(np.abs(run.theta_dot[-1]).argmax())]
+    assert f"The fastest before it is {fastest!r}" in str(error)
+    assert "probable cause: forces of controllers" in str(error)
+    assert len(run) == error.step > 2
+    assert np.isfinite(run.theta).all()
+    assert np.isfinite(run.theta_dot).all()
+    np.testing.assert_array_equal(mf.Trajectory.load(tmp_path).theta, run.theta)
+
+
+def test_the_steps_before_are_those_of_a_run_that_ends_there():
+    error = lost(fed())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResolutionWarning)
+        short = mf.simulate(fed(duration=1e-3 * (error.step - 1)))
+    np.testing.assert_array_equal(short.theta, error.trajectory.theta)
+
+
+def test_an_explicit_rule_with_stiff_gains_is_named():
+    model = arm()
+    motors = [PD(model, 1000.0, 50.0, [0.3, -0.2])]
+    scene = mf.Scene(model, theta=[0.8, 0.6], controllers=motors, stepping=mf.Stepping(integrator="rk4"))
+    assert "rk4 takes stiff springs, dampers and PD as they are" in str(lost(scene))
+    assert np.abs(mf.simulate(scene, integrator="midpoint").theta_dot[-1]).max() < 1e-3
+
+
+def test_a_controller_that_returns_no_number_keeps_the_steps_before(tmp_path):
+    def fails(state, time):
+        return np.full(2, np.nan if time >= 0.05 else 0.0)
+
+    scene = mf.Scene(arm(), theta=[0.3, 0.2], controllers=[fails])
+    with pytest.raises(
+        NoMotionError, match=r"step 51: controller .*fails.* at 0.05 s: tau: entry 0 is nan"
+    ) as caught:
+        mf.simulate(scene, out=tmp_path)
+    assert caught.value.trajectory.time[-1] == pytest.approx(0.05)
+    assert len(mf.Trajectory.load(tmp_path)) == 51
+
+
+@pytest.mark.parametrize("integrator", ["midpoint", "semi_implicit_euler", "rk4"])
+def test_coordinates_that_are_no_numbers_end_the_run(integrator):
+    """Rates of 1e307 are numbers, and so are ten seconds of them, but not twenty."""
+    slide = mf.Link("slide", hinge=mf.Hinge("prismatic"), mass=1.0, inertia=np.eye(3))
+    way = mf.Stepping(dt=10.0, integrator=integrator)
+    scene = mf.Scene(mf.Model([slide], gravity=(0, 0, 0)), theta_dot=[1e307], stepping=way)
+    with pytest.raises(NoMotionError, match=r"step 2, at t = 10 s: .*'slide', at a rate of 1e\+307"):
+        Engine(scene).advance(scene.initial_state(), 0, 3)
+
+
+def test_the_error_travels_between_processes():
+    error = pickle.loads(pickle.dumps(lost(fed())))
+    assert error.step == len(error.trajectory)
+    assert "probable cause" in str(error)
+
+
+def test_the_command_tells_what_is_known_of_a_run_that_leads_nowhere(tmp_path, capsys):
+    scene = tmp_path / "fed.toml"
+    (tmp_path / "feed.py").write_text("def feed(state, time):\n    return 1e4 * state.theta_dot\n")
+    scene.write_text(
+        '[[model]]\nsystem = "pendulum"\noptions = { links = 2 }\n[initial]\ntheta = [0.3, 0.2]\n'
+        '[collision]\nignore = ["*"]\n[[controller]]\nkind = "function"\nfunction = "feed.py:feed"\n'
+    )
+    words = ["simulate", str(scene), "--out", str(tmp_path / "run"), "--no-plots", "--allow-code"]
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert "WARNING: 'link_" in printed.out
+    assert "stopped: step" in printed.err
+    assert len(mf.Trajectory.load(tmp_path / "run")) > 2
