@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,9 @@ from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
 from mcpframe.multibody.model.validation import values
 from mcpframe.spatial.transforms import Pose
+
+if TYPE_CHECKING:
+    from mcpframe.multibody.adaptive.hybrid import HybridState
 
 Quantity = TypeVar("Quantity")
 
@@ -175,6 +178,19 @@ class State:
             self._explain(failed)
         self._done = SWEPT
         return self._theta_ddot.copy()
+
+    def hybrid(self, active: ArrayLike) -> HybridState:
+        """Return the state in which all joints but the active ones are rigid where they stand [G06].
+
+        It has the calls of a state, for fewer dofs, and steps, formulations and laws take it as one. Rigid
+        joints lose their rates by impulses that keep the momenta of all others; see `adaptive.hybrid`.
+
+        Args:
+            active: names of joints or links, or a flag for every link [n]; those of loops always are.
+        """
+        from mcpframe.multibody.adaptive.hybrid import HybridState
+
+        return HybridState(self, active)
 
     def keep_workspace(self, key: Hashable, space: Any) -> None:
         """Keep a workspace in `workspaces` for the next call; of many, the others are dropped."""
