@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
 .PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-zoo
-.PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin docs clean
+.PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ plugin: $(STAMP)  ## install examples/plugin into a new environment; run its tes
 	$(BIN)/python tests/support/environments.py $(PLUGIN)/environment $(PLUGIN)/source
 	$(PLUGIN)/environment/bin/python -m pytest -q $(PLUGIN)/source
 	$(PLUGIN)/environment/bin/python -m mcpframe study run $(PLUGIN)/source/study.toml --out out/plugin
+
+pictures: $(STAMP)  ## draw the pictures of README and documentation anew (OPTIONS='--only gallery')
+	$(BIN)/python examples/pictures.py $(OPTIONS)
 
 docs: $(STAMP)  ## build the documentation into site/, warnings being errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/hooks/mkdocs.yml

@@ -26,6 +26,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "solvers": site_reference.solvers,
     "formulations": site_reference.formulations,
     "contact_laws": site_reference.contact_laws,
+    "gallery": site_reference.gallery,
 }
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 KEYS = re.compile(r"<!-- keys:begin -->.*?<!-- keys:end -->", re.DOTALL)

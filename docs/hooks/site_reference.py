@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,6 +17,7 @@ from mcpframe.solving.plugin import AbstractPlugin, Option, describe_options
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
 from mcpframe.studies.study.reference import reference
 
+SCENES = Path(__file__).parents[2] / "examples" / "scenes"
 LABEL = re.compile(
     r"^(Method|Order|Parts|Cycling|Derivatives|Warm start|Matrix class|Limits|References)[.:] ", re.MULTILINE
 )
@@ -32,6 +34,20 @@ def stepping_keys() -> str:
     return "\n".join(
         ["## `[stepping]`", "", *_settings(Stepping), "", "## `[output]`", "", *_settings(Output)]
     )
+
+
+def gallery() -> str:
+    """Return every example scene: its picture, what it is, and its file."""
+    return "\n\n".join(part for path in sorted(SCENES.glob("*.toml")) for part in _scene(path))
+
+
+def _scene(path: Path) -> Iterator[str]:
+    """Yield heading, comment, picture and text of a scene."""
+    comment, _, text = path.read_text(encoding="utf-8").partition("\nname = ")
+    yield f"## {path.stem.replace('_', ' ').capitalize()}"
+    yield " ".join(line.lstrip("# ") for line in comment.splitlines())
+    yield f"![{path.stem.replace('_', ' ')}](pictures/gallery/{path.stem}.png)"
+    yield f"```toml\n# {path.name}\nname = {text.rstrip()}\n```"
 
 
 def _settings(settings: type[Settings]) -> Iterator[str]:

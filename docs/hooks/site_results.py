@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FOLDER = "results"
+STUDIES = "examples/studies"
 FACTS = ("measured", "machine", "commit", "date")
 """Rows of a report's first table that the overview repeats."""
 PICTURE = re.compile(r"!\[([^\]]*)\]\(report\.png\)")
@@ -23,7 +24,7 @@ class Report:
     Attributes:
         path: of its Markdown file.
         place: of its page, within the documentation.
-        title: its first heading.
+        title: what it is about.
         verdict: what it says first.
         facts: where and when it was measured, those of `FACTS` that it has.
     """
@@ -43,11 +44,18 @@ def reports(docs: Path) -> list[Report]:
 
 def _read(path: Path, docs: Path) -> Report:
     text = path.read_text(encoding="utf-8")
-    title, _, rest = text.partition("\n")
+    _, _, rest = text.partition("\n")
     verdict = rest.strip().partition("\n")[0]
     rows = dict(re.findall(r"^\| ([a-z ]+) \| (.+?) \|$", text, re.MULTILINE))
     facts = {name: rows[name] for name in FACTS if name in rows}
-    return Report(path, path.relative_to(docs).as_posix(), title.lstrip("# ").strip(), verdict, facts)
+    return Report(path, path.relative_to(docs).as_posix(), _title(path, docs), verdict, facts)
+
+
+def _title(path: Path, docs: Path) -> str:
+    """Return how the comment in the study's file begins, up to its first stop; else the report's heading."""
+    study = docs.parent / STUDIES / f"{path.stem}.toml"
+    first = (study if study.exists() else path).read_text(encoding="utf-8").partition("\n")[0]
+    return re.split(r"[:.]", first.lstrip("# "))[0].strip()
 
 
 def overview(docs: Path) -> str:

@@ -39,7 +39,7 @@ BOUNCE, STOP, CREEP = 1e-6, 1e-3, 1e-12
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Contact models", ("mujoco", "drake", "dartpy"))
+    console, facts = opening("Contact models", ("mujoco", "drake", "dartpy"), options.page)
     models = all_models(console, options)
     out = Path(options.out)
     show(

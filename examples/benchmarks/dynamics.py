@@ -101,7 +101,7 @@ class Figure:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Dynamics", ("pin", "example-robot-data"))
+    console, facts = opening("Dynamics", ("pin", "example-robot-data"), options.page)
     subjects = [chain(n) for n in options.sizes]
     if not options.no_robots:
         more, missing = robots()

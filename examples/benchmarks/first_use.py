@@ -65,7 +65,7 @@ class Report:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("First use")
+    console, facts = opening("First use", page=options.page)
     with TemporaryDirectory() as cache, console.status("compiling in a fresh process ...") as status:
         cold = fresh_process(options.modules, cache)
         status.update("loading in fresh processes ...")

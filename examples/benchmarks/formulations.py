@@ -68,7 +68,7 @@ class Cell:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Formulations")
+    console, facts = opening("Formulations", page=options.page)
     by_links = [(n, FEW_CONTACTS) for n in options.links]
     by_contacts = [(SOME_LINKS, n_u) for n_u in options.contacts]
     sizes = list(dict.fromkeys([*by_links, *by_contacts]))

@@ -83,7 +83,7 @@ Key = tuple[str, int]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Growth", ("example-robot-data",))
+    console, facts = opening("Growth", ("example-robot-data",), options.page)
     with console.status(f"links: {options.links} ..."):
         curves = by_links(options.links, options.seconds)
     with console.status(f"nodes: {options.nodes} ..."):

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from integrator_systems import Subject, subjects
+from pages import put_figures
 from plots.integrators import plot_energy, plot_work
 from rich.console import Console
 from study import opening, parser, save_figures
@@ -46,7 +47,6 @@ CURVE = 300
 """Points of an energy curve that are kept."""
 EXACT = 1e-10
 """Errors below which an order means nothing: certified residuals of some thousand steps."""
-BEGIN, END = "<!-- figures: make bench-integrators -->", "<!-- end of figures -->"
 
 
 @dataclass
@@ -91,7 +91,6 @@ def main() -> int:
 def arguments() -> argparse.Namespace:
     made = parser(__doc__)
     made.add_argument("--only", default="", metavar="NAME", help="systems with this in their name")
-    made.add_argument("--page", metavar="FILE", help="page of the documentation that gets tables and plots")
     return made.parse_args()
 
 
@@ -208,15 +207,6 @@ def figures(cells: Sequence[Cell], facts: dict[str, str]) -> str:
     for title, table in tables(cells).items():
         parts += [f"### {title}", table]
     return "\n\n".join(parts)
-
-
-def put_figures(page: Path, text: str) -> None:
-    """Replace what stands between the marks of a page."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{page}: has no {BEGIN} ... {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}")
 
 
 if __name__ == "__main__":

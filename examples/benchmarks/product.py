@@ -45,7 +45,7 @@ Settings = dict[str, Any]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; return 1 where anything is off."""
     options = parse(arguments)
-    console, facts = opening("Everything with everything")
+    console, facts = opening("Everything with everything", page=options.page)
     rows: dict[str, list[str]] = {}
     for name in STARTS:
         if options.only not in name:

@@ -45,7 +45,7 @@ Row = Mapping[str, Any]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Robot zoo", ("example-robot-data",))
+    console, facts = opening("Robot zoo", ("example-robot-data",), options.page)
     files = chosen(options.only)
     if not files:
         console.print("no robots: is the example-robot-data package installed, and the name right?")

@@ -42,7 +42,7 @@ QUICK_STEPS = 20
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Robots", ("mujoco",))
+    console, facts = opening("Robots", ("mujoco",), options.page)
     if find_spec("mujoco") is None:
         console.print("mujoco, which reads the files, is not installed: pip install 'mcpframe[robots]'")
         return 2

@@ -52,7 +52,7 @@ ONLY_BY_TUNING = "MuJoCo, elliptic, tuned"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
-    console, facts = opening("Simulation", ("mujoco", "drake", "dartpy"))
+    console, facts = opening("Simulation", ("mujoco", "drake", "dartpy"), options.page)
     engines = contestants(console, options.peers)
     cells = all_cells(console, engines, options)
     n_steps = round(options.duration / DT)

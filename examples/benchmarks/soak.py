@@ -78,7 +78,7 @@ class Soaked:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study; return 1 where a run has stopped or an impact has added energy."""
     options = parse(arguments)
-    console, facts = opening("Long runs")
+    console, facts = opening("Long runs", page=options.page)
     rows: dict[str, Soaked] = {}
     for name, make in subjects(numbers(options.boxes)).items():
         if options.only in name:

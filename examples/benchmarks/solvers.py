@@ -18,8 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -27,11 +26,12 @@ from time import perf_counter
 from unittest.mock import patch
 
 from kernel import Kernel
-from measure import Cell, Contestant, header, measure, problems
+from measure import Cell, Contestant, measure, problems
 from peers.solvers import Own, peers
 from plots.solvers import plot
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from study import opening, parser, save_figures
 from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
@@ -44,42 +44,43 @@ ROWS_PER_CONTACT = 6
 """n_f + 2 with four friction directions."""
 MODES = ("cold", "same", "neighbour", "shaken")
 PIVOTING_PEER = "drake unrevised Lemke"
-OUT = Path("out/bench")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark."""
     options = parse(arguments)
-    console = Console(width=max(Console().width, 150))
-    facts = header()
-    console.print("[bold]Solvers on contact LCPs[/bold]  " + ", ".join(f"{k} {v}" for k, v in facts.items()))
+    console, facts = opening("Solvers on contact LCPs", page=options.page)
     kernels = [Kernel()] if "lemke" in options.solvers else []
     others = [] if options.no_peers else peers()
     contestants = [*(Own(name) for name in options.solvers), *kernels, *others]
     cells, built = run(contestants, options, console)
     report(console, Cells(cells), built)
     extra = {"overhead": overhead(console), "throughput": throughput(console, options)}
-    write(Path(options.out), facts, cells, built, extra)
+    save_figures(
+        console,
+        Path(options.out),
+        "solvers",
+        facts,
+        cells=[asdict(cell) for cell in cells],
+        build=built,
+        **extra,
+    )
     plot(cells, Path(options.out) / "solvers.png")
-    console.print(f"figures in {options.out}/solvers.json, plot in {options.out}/solvers.png")
+    console.print(f"plot in {options.out}/solvers.png")
     return 0
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    line = parser(__doc__)
     known = [name for name, reason in mf.available_solvers().items() if not reason]
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="sizes n of z, multiples of 6")
-    parser.add_argument("--solvers", default=",".join(known), help="solvers of mcpframe")
-    parser.add_argument("--families", default=",".join(FAMILIES), help="families of problems")
-    parser.add_argument("--repeats", type=int, default=50, help="problems per family and size, at most")
-    parser.add_argument("--budget", type=float, default=1.5, help="seconds per solver, family, size and mode")
-    parser.add_argument("--quick", action="store_true", help="sizes up to 96, a few problems each")
-    parser.add_argument("--no-peers", action="store_true", help="leave the peers out")
-    parser.add_argument("--out", default=str(OUT), help="folder for the results")
-    options = parser.parse_args(arguments)
+    line.add_argument("--sizes", default=",".join(map(str, SIZES)), help="sizes n of z, multiples of 6")
+    line.add_argument("--solvers", default=",".join(known), help="solvers of mcpframe")
+    line.add_argument("--families", default=",".join(FAMILIES), help="families of problems")
+    line.add_argument("--repeats", type=int, default=50, help="problems per family and size, at most")
+    line.add_argument("--budget", type=float, default=1.5, help="seconds per solver, family, size and mode")
+    line.add_argument("--no-peers", action="store_true", help="leave the peers out")
+    options = line.parse_args(arguments)
     if options.quick:
         options.sizes, options.repeats, options.budget = "24,48,96", min(options.repeats, 10), 0.3
     options.sizes = [int(size) for size in options.sizes.split(",")]
@@ -158,19 +159,6 @@ def throughput(console: Console, options: argparse.Namespace) -> list[dict[str, 
                 f"solve_many, n = {n}, {workers} worker(s): {rate:,.0f} problems/s, {solved}/{len(batch)}"
             )
     return rows
-
-
-def write(
-    out: Path,
-    facts: dict[str, str],
-    cells: Sequence[Cell],
-    built: dict[str, list[float]],
-    extra: Mapping[str, object],
-) -> None:
-    """Write all figures, times in seconds."""
-    out.mkdir(parents=True, exist_ok=True)
-    record = {"header": facts, "cells": [asdict(cell) for cell in cells], "build": built, **extra}
-    (out / "solvers.json").write_text(json.dumps(record, indent=1))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from measure import header
+from pages import Remembering
 from rich.console import Console
 
 OUT = Path("out/bench")
@@ -29,6 +30,9 @@ def parser(description: str | None, seconds: float = 0.0) -> argparse.ArgumentPa
     if seconds:
         made.add_argument("--seconds", type=float, default=seconds, help="time to spend, see above")
     made.add_argument("--out", default=str(OUT), help="folder for the results")
+    made.add_argument(
+        "--page", default="", metavar="FILE", help="page of the documentation that gets the tables"
+    )
     return made
 
 
@@ -37,22 +41,28 @@ def numbers(text: str) -> list[int]:
     return [int(number) for number in text.split(",") if number]
 
 
-def opening(title: str, peers: Sequence[str] = ()) -> tuple[Console, dict[str, str]]:
-    """Print and return what the figures depend on: machine, commit, versions; peers that are missing too."""
-    console = Console(width=max(Console().width, WIDTH))
+def opening(title: str, peers: Sequence[str] = (), page: str = "") -> tuple[Remembering, dict[str, str]]:
+    """Print and return what the figures depend on: machine, commit, versions; peers that are missing too.
+
+    The console puts its tables into the page, where there is one, as soon as the figures are saved.
+    """
+    console = Remembering(page, width=max(Console().width, WIDTH))
     facts = header(peers)
     console.print(f"[bold]{title}[/bold]  " + ", ".join(f"{name} {value}" for name, value in facts.items()))
     return console, facts
 
 
-def write(console: Console, out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
+def write(console: Remembering, out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
     """Write all figures, times in seconds, and say where they and the plot are."""
     save_figures(console, out, name, facts, **figures)
     console.print(f"plot in {out}/{name}.png")
 
 
-def save_figures(console: Console, out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
+def save_figures(
+    console: Remembering, out: Path, name: str, facts: dict[str, str], **figures: object
+) -> None:
     """Write all figures, times in seconds, and say where they are."""
     out.mkdir(parents=True, exist_ok=True)
     (out / f"{name}.json").write_text(json.dumps({"header": facts, **figures}, indent=1))
     console.print(f"figures in {out}/{name}.json")
+    console.put(facts)

@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import importlib.util
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -37,6 +38,10 @@ import scipy.sparse as sp
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
+from measure import header
+from pages import Remembering
 from suite_measure import FLOOR, frictional_residual, global_residual, linear_residual, nonlinear_residual
 
 import mcpframe as mf
@@ -92,13 +97,14 @@ class Row:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the suite, print the tables, return the exit status."""
     options = parse(arguments)
-    console = Console(width=max(Console().width, 120))
+    console = Remembering(options.page, width=max(Console().width, 120))
     entries = [e for e in manifest(Path(options.suite)) if chosen(e, options)]
     if not entries:
         console.print("no problem fits the options")
         return 2
     rows = run(entries, options, console)
     console.print(count_table(entries, rows))
+    console.put(header())
     for line in unsolved(entries, rows):
         console.print(line, markup=False, soft_wrap=True)
     failed = demands(entries, rows)
@@ -122,6 +128,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--solvers", default="", help="these solvers instead of the usual ones of each kind")
     parser.add_argument("--nmax", type=int, default=0, help="only problems up to this size")
     parser.add_argument("--json", default="", help="file for one record per solve")
+    parser.add_argument("--page", default="", help="page of the documentation that gets the table")
     return parser.parse_args(arguments)
 
 

@@ -132,7 +132,37 @@ def test_every_page_is_in_the_navigation():
     text = (DOCS / "hooks" / "mkdocs.yml").read_text()
     named = set(re.findall(r"[\w/-]+\.md$", text, re.MULTILINE))
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
-    assert {page for page in pages if not page.startswith("results/")} | {"results/index.md"} == named
+    reports = {f"results/{page.name}" for page in (DOCS / "results").glob("*.md")} - {"results/index.md"}
+    assert pages - reports == named
+
+
+def test_every_concept_has_a_picture_that_a_command_draws(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    from drawings import PICTURES
+
+    kept = {path.relative_to(DOCS / "pictures").as_posix() for path in (DOCS / "pictures").rglob("*.png")}
+    assert {f"{name}.png" for name in PICTURES} == kept
+    for page in [*(DOCS / "concepts").glob("*.md"), DOCS / "mathematics.md"]:
+        pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", page.read_text())
+        assert pictures, page
+        assert all((page.parent / picture).is_file() for picture in pictures), page
+
+
+def test_a_picture_is_drawn_anew(tmp_path):
+    pytest.importorskip("matplotlib")
+    script = ROOT / "examples" / "pictures.py"
+    command = [sys.executable, str(script), "--only", "concepts/laws", "--out", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert [path.name for path in tmp_path.rglob("*.png")] == ["laws.png"]
+    assert (tmp_path / "concepts" / "laws.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_report_is_called_what_its_study_is_about(hooks):
+    _, results = hooks
+    titles = {report.path.stem: report.title for report in results.reports(DOCS)}
+    assert titles["table2_j14"] == "Table 2 of J14"
+    assert not any("_" in title for title in titles.values())
 
 
 @pytest.mark.parametrize(
