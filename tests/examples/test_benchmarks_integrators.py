@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "examples" / "benchmarks" / "integrators.py"
-MARKS = "<!-- figures: make bench-integrators -->", "<!-- end of figures -->"
+MARKS = "<!-- figures:begin -->", "<!-- figures:end -->"
 
 
 @pytest.fixture(scope="module")
