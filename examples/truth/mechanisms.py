@@ -1,4 +1,4 @@
-"""Mechanisms against equations of one degree of freedom: four-bar, slider-crank, prescribed crank, hoop."""
+"""Mechanisms against equations of one degree of freedom: four-bar, slider-crank, hoop, shaken pendulum."""
 
 from __future__ import annotations
 
@@ -188,3 +188,38 @@ def bead_finds_its_angle(way: Way) -> Answers:
         run = mf.simulate(scene, dt=DT, duration=6.0, **way.stepping)
         steady = np.arccos(G / (HOOP_RATE**2 * HOOP))
         yield Answer("steady angle, rad", steady, run.theta[-1, 1], 1e-9, "e^(-d t / 2 m R²), and rounding")
+
+
+SHAKEN, SHAKING = 0.05, 200.0
+"""Metres and rad/s of a pivot that is shaken: at this rate a pendulum of 1 m stands upside down."""
+
+
+def kapitza() -> Motion:
+    """A pendulum upside down on a pivot that a closure shakes: a'' = (g - A W² sin W t) sin a."""
+
+    def rates(t: float, y: Array) -> Array:
+        return np.array([y[1], (G - SHAKEN * SHAKING**2 * np.sin(SHAKING * t)) * np.sin(y[0])])
+
+    def motion(t: float) -> tuple[float, float]:
+        return SHAKEN * SHAKING * np.cos(SHAKING * t), -SHAKEN * SHAKING**2 * np.sin(SHAKING * t)
+
+    model = mf.Model(gravity=(0, 0, -G), name="kapitza")
+    model.add_link("pivot", "world", mf.Hinge("prismatic", (0, 0, 1)), mass=1.0)
+    model.add_link("bob", "pivot", mf.Hinge("pin", Y), mass=1.0, com=(0, 0, 1.0))
+    model.add_closure(mf.closures.Gear({"pivot": 1.0}, motion=motion))
+    scene = mf.Scene(model, theta=[0.0, 0.1], theta_dot=[SHAKEN * SHAKING, 0.0])
+    known = lambda: np.array(  # noqa: E731
+        [SHAKEN * np.sin(SHAKING * 0.5), integrated(rates, [0.1, 0.0], 0.5)[0]]
+    )
+    return Motion(scene, 0.5, "place and angle, m and rad", known, lambda run: run.theta[-1], 5e-3)
+
+
+@system(
+    "Kapitza's pendulum, pivot shaken at 200 rad/s",
+    "a'' = (g - A W² sin W t) sin a: upside down it stays",
+    BOTH_SCHEMES,
+    SLOW_WAYS,
+)
+def shaken_pendulum_stands_upside_down(way: Way) -> Answers:
+    """A step sees a fifth of a radian of the shaking: what is prescribed changes within it."""
+    yield from kapitza().answers(way)

@@ -65,6 +65,7 @@ ROWS = {
     },
     "mechanisms": {
         *("four_bar_turns", "slider_crank_rubs", "prescribed_crank_moves_its_slider", "bead_finds_its_angle"),
+        "shaken_pendulum_stands_upside_down",
     },
     "drives": {"pd_hinge_returns", "pd_arm_reaches_its_target", "damped_robots_fall", "ur5_stands_still"},
     "orders": {"smooth_motion_is_of_second_order", "lasting_contact_is_of_second_order"},

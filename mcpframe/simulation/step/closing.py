@@ -68,6 +68,7 @@ def close_loops(run, Y):
     """
     I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
     least, best = math.inf, IS[at.BEST]
+    put(run.IQ, loops.N_PIVOTS, 0)  # the last Λ_b is of another state, whose gains Y has not
     for k in range(CORRECTIONS):
         call_place(run.A[at.PLACE], (I, Y))
         loop_rows(I, Y, IE, XE)
@@ -113,7 +114,7 @@ def settle(run, Y, time):
         if code != at.DONE or IS[at.PROJECTS] == 0 or off <= SETTLED_TO:
             return code
         before = off
-        code = nearest_step(run, Y, k == SETTLINGS - 1 or run.IQ[loops.N_PIVOTS] == 0)
+        code = nearest_step(run, Y, k == SETTLINGS - 1 or run.IQ[loops.N_PIVOTS] == 0)  # of Y, or none
         for d in range(I[N_DOFS]):
             put(Y, I[THETA_DOT] + d, get(Y, I[THETA_DOT] + d) + get(XS, IS[at.RESPONSE] + d))
         call_place(run.A[at.PLACE], (I, Y))
