@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from mcpframe.contact.detection.materials import Material
     from mcpframe.scene.scene import Scene
     from mcpframe.scene.scene_file import load_scene
-    from mcpframe.scene.settings import Stepping
+    from mcpframe.scene.settings import Adaptive, Stepping
     from mcpframe.simulation.recording.trajectory import Trajectory
     from mcpframe.simulation.simulate import simulate
     from mcpframe.studies.running.runner import run_study
@@ -73,6 +73,7 @@ __version__ = "0.1.0"
 _LATER = {
     "Material": "mcpframe.contact.detection.materials",
     "Scene": "mcpframe.scene.scene",
+    "Adaptive": "mcpframe.scene.settings",
     "Stepping": "mcpframe.scene.settings",
     "Trajectory": "mcpframe.simulation.recording.trajectory",
     "StepCertificate": "mcpframe.contact.certificate",
@@ -100,6 +101,7 @@ __all__ = [
     "AbstractContactLaw",
     "AbstractFormulation",
     "AbstractSolver",
+    "Adaptive",
     "Claim",
     "Config",
     "Contact",

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from mcpframe.cli import app
-from mcpframe.scene.settings import Output, Settings, Stepping
+from mcpframe.scene.settings import Adaptive, Output, Settings, Stepping
 from mcpframe.solving.plugin import AbstractPlugin, Option, describe_options
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
 from mcpframe.studies.study.reference import reference
@@ -30,9 +30,10 @@ def study_keys() -> str:
 
 
 def stepping_keys() -> str:
-    """Return the tables of the keys of [stepping] and [output]."""
+    """Return the tables of the keys of [stepping], [output] and [adaptive]."""
+    tables = {"stepping": Stepping, "output": Output, "adaptive": Adaptive}
     return "\n".join(
-        ["## `[stepping]`", "", *_settings(Stepping), "", "## `[output]`", "", *_settings(Output)]
+        line for name, kind in tables.items() for line in (f"## `[{name}]`", "", *_settings(kind), "")
     )
 
 

@@ -15,6 +15,7 @@ from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
 from mcpframe.contact.limits import all_limits
 from mcpframe.exceptions import ModelError
+from mcpframe.multibody.adaptive.locking import active_links
 from mcpframe.multibody.closures import closure_rows
 from mcpframe.multibody.independence import check_motion, closures_off
 from mcpframe.multibody.model.model import Model
@@ -23,7 +24,7 @@ from mcpframe.multibody.model.validation import values
 from mcpframe.notebook import html
 from mcpframe.scene.controllers import Controller, Function, Law, Together
 from mcpframe.scene.naming import ByName, rates_by_name, theta_by_name
-from mcpframe.scene.settings import Output, Stepping
+from mcpframe.scene.settings import Adaptive, Output, Stepping
 
 if TYPE_CHECKING:
     from mcpframe.multibody.state import State  # its kernels are loaded when a state is made
@@ -52,6 +53,7 @@ class Scene:
         controllers: add up; a function f(state, time) -> tau is one too.
         stepping: formulation, solver, step, scheme, tolerances.
         output: what is kept of a run.
+        adaptive: which joints move, None for all.
         name: for messages and files; that of the model unless given.
         text: the file that it was read from, empty if none.
         folder: against which paths in that file are meant.
@@ -71,6 +73,7 @@ class Scene:
     controllers: tuple[Controller, ...]
     stepping: Stepping
     output: Output
+    adaptive: Adaptive | None
     name: str
     text: str
     folder: Path
@@ -87,6 +90,7 @@ class Scene:
         controllers: Sequence[Controller | Law] = (),
         stepping: Stepping | None = None,
         output: Output | None = None,
+        adaptive: Adaptive | None = None,
         name: str = "",
         text: str = "",
         folder: str | Path = "",
@@ -104,12 +108,15 @@ class Scene:
             controllers=tuple(_controller(model, controller) for controller in controllers),
             stepping=_instance("stepping", stepping, Stepping),
             output=_instance("output", output, Output),
+            adaptive=None if adaptive is None else _instance("adaptive", adaptive, Adaptive),
             name=name or model.name,
             text=text,
             folder=Path(folder),
         )
         make_rules(model, surfaces(model), self.ignore, self.materials, self.neighbours)  # refuses bad names
         _ = self.limit_restitution  # refuses bad names too
+        if self.adaptive is not None:
+            active_links(model, self.adaptive.pinned)
         self._check_loops()
 
     def __repr__(self) -> str:

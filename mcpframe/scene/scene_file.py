@@ -25,7 +25,7 @@ from mcpframe.scene.controller_tables import controller_of, coordinates_of
 from mcpframe.scene.model_tables import add_frame, closure_of, part_of
 from mcpframe.scene.naming import rates_by_name
 from mcpframe.scene.scene import Scene
-from mcpframe.scene.settings import Output, Settings, Stepping
+from mcpframe.scene.settings import Adaptive, Output, Settings, Stepping
 from mcpframe.scene.shape_tables import geometry_of
 
 Kept = TypeVar("Kept", bound=Settings)
@@ -34,7 +34,7 @@ PLUGINS = ("formulation", "solver")
 """Plugins that have a name, or a table, of their own at the top of the file."""
 KEYS = (
     *("name", "gravity", "model", "environment", "closure", "frame", "initial", "material", "collision"),
-    *("controller", "stepping", *PLUGINS, "output"),
+    *("controller", "stepping", *PLUGINS, "output", "adaptive"),
 )
 """What may stand at the top of a scene file."""
 MATERIAL_KEYS = ("mu", "restitution", "law")
@@ -102,6 +102,7 @@ def _scene(table: TomlTable) -> Scene:
             controllers=[controller_of(entry, model, theta) for entry in table.tables("controller")],
             stepping=_stepping(table, model),
             output=_settings(Output, table.table("output")),
+            adaptive=_settings(Adaptive, table.table("adaptive")) if "adaptive" in table else None,
             name=_name(table),
             text=table.source.text,
             folder=table.source.folder,

@@ -167,6 +167,45 @@ class Stepping(Settings):
         return _plugin(SOLVERS, value)
 
 
+class Adaptive(Settings):
+    """Which joints move: the others are rigid until they would be missed [G06]."""
+
+    active: Annotated[int, Field(ge=1)] | None = Field(
+        default=None,
+        description="most active joints, those that always are counted; as error says if not given",
+    )
+    error: NotNegative | None = Field(
+        default=None,
+        description="activate joints until the root of what the rigid ones add up to is no more; see metric",
+    )
+    metric: Literal["joined", "acceleration", "velocity"] = Field(
+        default="joined",
+        description="what a joint is judged by: θ̇ + span θ̈, the rate that it would have after a span if it "
+        "were free; θ̈; θ̇",
+    )
+    span: Positive | None = Field(default=None, description="s, for joined; interval dt if not given")
+    weights: Literal["identity", "inertia"] = Field(
+        default="identity",
+        description="all dofs alike, or by the inertia that they move: with acceleration the error then "
+        "bounds that of the motion in the kinetic norm, times the root of the number of rigid dofs",
+    )
+    interval: int = Field(default=10, ge=1, description="choose every so many steps")
+    at_contacts: Literal["none", "event", "twice"] = Field(
+        default="event",
+        description="choose as well where something new is touched: not at all; after that step; before it, "
+        "with the impulses that it had, and take it again",
+    )
+    patience: int = Field(
+        default=1, ge=1, description="choices running in which a joint must be passed over to become rigid"
+    )
+    pinned: tuple[str, ...] = Field(default=(), description="names of joints or links that always are active")
+
+    @field_validator("pinned", mode="before")
+    @classmethod
+    def _as_tuple(cls, value: Any) -> Any:
+        return tuple(value) if isinstance(value, list) else value
+
+
 class Output(Settings):
     """What is kept of a run."""
 

@@ -29,11 +29,11 @@ from mcpframe.multibody.kernels.entries import energies, free_dynamics, inverse_
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
 from mcpframe.multibody.memory.loop_records import CERTAIN
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
-from mcpframe.multibody.memory.records import THETA, THETA_DOT
 from mcpframe.multibody.state import State
 from mcpframe.problem.residual import certify_dense
 from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
 from mcpframe.simulation.hosting import HostStages
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
@@ -43,6 +43,7 @@ from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.overlaps import overlaps_of
 from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
+from mcpframe.simulation.step.adapt import adapt
 from mcpframe.simulation.step.advance import advance
 from mcpframe.simulation.step.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_unmoved
@@ -90,12 +91,19 @@ class Engine:
         self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
         self._host.know(self._X, self._Y, self._Z)
         self._rows = RecordedRows(model, stepping.max_impacts)
+        self._shape_link = np.array([shape.link for shape in self.detector.shapes], dtype=np.int64)
         self._sizes = ShapeSizes(self.detector)
         independent = IndependentRows.of(start, closure_rows(start), certain=0)
         self._IQ[CERTAIN] = self._host.independent = independent.kept.size
+        if scene.adaptive is not None:
+            check_adaptive(scene, [*known, *foreign], self._formulation is not None, observe is not None)
         self._flags = self._settings(observe, independent.repeated.size > 0, bool(foreign))
         self._A = self._addresses()
         self._work = self._workspace(FIRST_CAPACITY)
+        self._body = WholeBody(start)
+        if scene.adaptive is not None:
+            loops = self._IE, self._XE, self._IQ
+            self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops)
 
     def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
         """Return which stages are Python's, and what steps ask."""
@@ -106,6 +114,7 @@ class Engine:
             at.HOST_PUSH: self._formulation is None,
             at.HOST_SOLVE: self._solver is None,
             at.OBSERVED: observe is not None,
+            at.ADAPTIVE: self.scene.adaptive is not None,
             at.CLOSURE_BIAS: asks["closure_bias"],
             at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
@@ -120,7 +129,7 @@ class Engine:
         A[at.CERTIFY] = address(certify_dense)
         A[[at.INVERSE, at.HOST]] = address(inverse_dynamics), self._host.door.address
         A[[at.PUSH_ERROR, at.GIFT_ERROR]] = address(push_error), address(gift_error)
-        A[at.FORCE_ERROR] = address(force_error)
+        A[[at.FORCE_ERROR, at.ADAPT]] = address(force_error), address(adapt)
         if self._formulation is not None:
             stages = self._formulation
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
@@ -132,7 +141,7 @@ class Engine:
     def _workspace(self, capacity: int) -> Workspace:
         """Return arrays for so many contacts and limits."""
         scene, tree = self.scene, self.scene.model.tree
-        link = np.array([shape.link for shape in self.detector.shapes], dtype=np.int64)
+        link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
         work = Workspace(tree, self._formulation, self._solver, capacity, link.size, n_rows, self._laws)
         work.take_settings(scene)
@@ -191,24 +200,20 @@ class Engine:
     def _run(self, state: State, first: int, count: int, blocks: list[StepBlock]) -> tuple[int, int]:
         """Take steps as far as it goes."""
         work, rows, scene, detector = self._work, self._rows, self.scene, self.detector
-        I, n_theta, n_dofs = state.I, state.theta.size, state.theta_dot.size
-        self._X[I[THETA] : I[THETA] + n_theta] = state.theta
-        self._X[I[THETA_DOT] : I[THETA_DOT] + n_dofs] = state.theta_dot
+        body = self._body
+        body.begin(state, (self._X, self._Y, self._Z, self._B), detector, work)
         rows.clear(work.IS, detector.ID)
         clock, cycle = perf_counter(), now()
         code, taken = advance(
-            self._A, I, self._X, self._Y, self._Z, self._B, detector.ID, detector.XD, self._IE, self._XE,
+            self._A, body.I, self._X, self._Y, self._Z, self._B, detector.ID, detector.XD, self._IE, self._XE,
             self._IQ, self._XQ, self._IF, self._XF, work.IR, work.XR, work.IP, work.W, work.IW, work.codes,
-            work.IS, work.XS, rows.steps, rows.contacts, rows.impacts, scene.time, first, count,
+            work.IS, work.XS, rows.steps, rows.contacts, rows.impacts, body.IT, body.XT, body.IA, body.XA,
+            scene.time, first, count,
         )  # fmt: skip
         seconds = (perf_counter() - clock) / max(now() - cycle, 1)
-        state.update(
-            self._X[I[THETA] : I[THETA] + n_theta].copy(),
-            self._X[I[THETA_DOT] : I[THETA_DOT] + n_dofs].copy(),
-            scene.time + (first + taken) * scene.stepping.dt,
-        )
+        state.update(*body.end(self._X), scene.time + (first + taken) * scene.stepping.dt)
         if work.IS[at.N_OUT]:
-            blocks.append(rows.block(work.IS, scene.model.tree.skeleton, seconds))
+            blocks.append(rows.block(work.IS, self._shape_link, seconds))
         return int(code), int(taken)
 
     def _make_more_room(self, step: int, blocks: Sequence[StepBlock]) -> None:
@@ -244,7 +249,7 @@ class Engine:
     def checkpoint(self) -> dict[str, Array]:
         """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""
         last = {f"last_{name}": array for name, array in self._host.last.checkpoint().items()}
-        return {**self._work.memory(), **last}
+        return {**self._work.memory(), **last, **self._body.checkpoint()}
 
     def restore(self, checkpoint: Mapping[str, Array]) -> None:
         """Go on as the engine that made the checkpoint would."""
@@ -254,6 +259,7 @@ class Engine:
             self._make_room(2 * most)
         self._work.remember(memory)
         self._host.recall(memory)
+        self._body.restore(memory)
 
 
 @kernel()

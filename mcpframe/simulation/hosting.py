@@ -165,13 +165,15 @@ class HostStages:
 
     def _solve(self, where: int, rise: float) -> int:
         """Solve the problem that the formulation's kernels have written."""
-        problem, step, work = self._problem(), self._contact_step(where), self.work
-        solution = self._from_last(problem, step, rise)
+        problem, work = self._problem(), self.work
+        if self.scene.adaptive is None:
+            solution = self._from_last(problem, self._contact_step(where), rise)
+        else:  # contacts of clusters
+            solution = self._answer(problem, COLD, rise)
         if solution is None:
             return at.NO_SOLUTION
         work.doubles(at.Z)[: problem.n] = solution.z
         work.codes[: problem.n] = _basis_of(problem, solution)
-        self._solved = problem, solution, step
         return at.DONE
 
     def _from_last(self, problem: MixedLCP, step: ContactStep, rise: float) -> Solution | None:
@@ -312,12 +314,15 @@ class HostStages:
         """Return the problem that was solved last, its solution and its step."""
         work = self.work
         if not (work.IS[at.HOST_PUSH] and self._is_held):  # a solver's in Python is in the arrays too
-            problem = self._problem()
-            claim = Claim(work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
-            solution = certify(problem, claim, self.stepping.tol, self.stepping.solver.name, 0.0)
-            self._solved = problem, solution, self._contact_step(where)
+            self._solved = *self._in_arrays(), self._contact_step(where)
         assert self._solved is not None
         return self._solved
+
+    def _in_arrays(self) -> tuple[MixedLCP, Solution]:
+        """Return the problem and the solution that are in the arrays."""
+        problem = self._problem()
+        claim = Claim(self.work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
+        return problem, certify(problem, claim, self.stepping.tol, self.stepping.solver.name, 0.0)
 
     def _certify(self, where: int, h: float) -> int:
         """Certify what the formulation's methods have found last."""
@@ -345,10 +350,11 @@ class HostStages:
         if self.stepping.on_failure == "best":
             self.work.IS[at.STATUS] = self.work.IS[at.STATUS] or 1 + STATUSES.index(Status.UNPHYSICAL.name)
             return at.DONE
-        problem, solution, _ = self._last_solved(where)
+        adaptive = self.scene.adaptive is not None  # the state of an array is that of clusters then
+        problem, solution = self._in_arrays() if adaptive else self._last_solved(where)[:2]
         kind, most = int(self.work.IS[at.KIND]), self.stepping.largest_certificate
         said = "rates do not change as momentum says"
-        if kind < len(KINDS):
+        if kind < len(KINDS) and not adaptive:
             said = "; ".join(self._certificate(where).words[:3]) or "impulses are not those of the unknowns"
         what = CERTIFIED[kind]
         message = f"The certificate of the {what} is {figure:.1e}, more than certify_tol = {most:g}: {said}"

@@ -11,7 +11,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.scene.settings import Output, Stepping
+from mcpframe.scene.settings import Adaptive, Output, Stepping
 from mcpframe.solving.plugin import describe_options
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
 from mcpframe.studies.study.study import RunSettings
@@ -108,7 +108,7 @@ def test_the_reference_has_every_key_of_a_study_and_of_stepping(site):
     study, stepping = (text_of(site / "reference" / f"{name}.html") for name in ("study-file", "stepping"))
     for settings in (RunSettings, *KINDS.values()):
         assert all(plain(field.description) in study for field in settings.model_fields.values())
-    for settings in (Stepping, Output):
+    for settings in (Stepping, Output, Adaptive):
         assert all(plain(field.description) in stepping for field in settings.model_fields.values())
 
 

@@ -10,7 +10,7 @@ from mcpframe.multibody.memory.records import PAIR
 
 MEMORY = Memory()
 N_LOOPS, N_ROWS, N_HALVES = MEMORY.count("loop"), MEMORY.count("row"), MEMORY.count("half")
-ANY_MOTION = MEMORY.count()
+ANY_MOTION, N_TERMS = MEMORY.count(), MEMORY.count("term")
 
 # Row of LOOPS.
 L_KIND, L_BODY_A, L_BODY_B, L_ROW, L_ROWS, L_MOVES, L_TERM, L_TERMS, L_PLAIN, LOOP_ROW = range(10)

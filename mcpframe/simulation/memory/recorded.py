@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.detection.records import MAX_CONTACTS
-from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.contact.detection.records import FEATURES, MAX_CONTACTS
 from mcpframe.multibody.model.model import Model
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.recording.steps import (
@@ -46,12 +45,12 @@ class RecordedRows:
         IS[at.MAX_OUT_CONTACTS] = self.contacts.size // at.OUT_CONTACT
         IS[at.MAX_OUT_IMPACTS] = self.impacts.size // at.OUT_IMPACT
 
-    def block(self, IS: Indices, skeleton: Skeleton, seconds: float) -> StepBlock:
+    def block(self, IS: Indices, shape_link: Indices, seconds: float) -> StepBlock:
         """Return what was recorded.
 
         Args:
             IS: integers of the kernels.
-            skeleton: of the tree.
+            shape_link: link of every shape, -1 for the world.
             seconds: of a cycle.
         """
         rows = self.steps[: IS[at.N_OUT] * self.width].reshape(-1, self.width).copy()
@@ -76,17 +75,21 @@ class RecordedRows:
             penetration=rows[:, at.O_PENETRATION],
             n_impacts=rows[:, at.O_IMPACTS].astype(np.int64),
             certificate=rows[:, at.O_CERTIFICATE],
-            contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), skeleton),
+            active_joints=rows[:, at.O_ACTIVE].astype(np.int64),
+            rigid_error=rows[:, at.O_ERROR],
+            rigid_loss=rows[:, at.O_LOSS],
+            contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), shape_link),
             impacts=self._impacts(int(IS[at.N_OUT_IMPACTS])),
         )
 
-    def _contacts(self, n: int, skeleton: Skeleton) -> ContactTable:
+    def _contacts(self, n: int, shape_link: Indices) -> ContactTable:
         rows = self.contacts[: n * at.OUT_CONTACT].reshape(-1, at.OUT_CONTACT).copy()
-        body_link = np.append(skeleton.body_link, NONE)
+        key = rows[:, at.C_NAME].astype(np.int64)
+        a, b = np.divmod(key // FEATURES, max(shape_link.size, 1))
         return ContactTable(
-            body_a=body_link[rows[:, at.C_A].astype(np.int64)],
-            body_b=body_link[rows[:, at.C_B].astype(np.int64)],
-            key=rows[:, at.C_NAME].astype(np.int64),
+            body_a=shape_link[a],
+            body_b=shape_link[b],
+            key=key,
             point=_three(rows, at.C_POINT),
             normal=_three(rows, at.C_NORMAL),
             gap=rows[:, at.C_GAP],

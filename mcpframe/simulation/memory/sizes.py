@@ -18,6 +18,7 @@ class ShapeSizes:
     Attributes:
         thickness: smallest extent of every shape, m; infinite for half-spaces [n_shapes].
         thinnest: the smallest of these.
+        radius: how far from its own origin a point of a shape can be, m [n_shapes].
         reach: how far from its link's origin a point of a shape can be, m [n_shapes].
     """
 
@@ -26,7 +27,8 @@ class ShapeSizes:
         self.thickness = np.array([thickness for thickness, _ in sizes])
         self.thinnest = float(self.thickness.min(initial=np.inf))
         places = [np.linalg.norm(shape.geometry.pose.position) for shape in detector.shapes]
-        self.reach = np.array(places) + np.array([radius for _, radius in sizes])
+        self.radius = np.array([radius for _, radius in sizes])
+        self.reach = np.array(places) + self.radius
 
 
 def _sizes(detector: Detector, i: int) -> tuple[float, float]:

@@ -23,8 +23,8 @@ from mcpframe.spatial.lanes import get, put
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
-    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, N_ADDRESSES,
-) = range(17)  # fmt: skip
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, N_ADDRESSES,
+) = range(18)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
@@ -44,6 +44,8 @@ PASSIVE, IMPLICIT, ALL_BY_THEMSELVES = count(), count(), count()
 """Whether hinges have springs or dampers, or motors that act as such; whether no hinge feels another."""
 N_SHAPES, N_LIMITS, LIMIT_LAW = count("shape"), count("limit"), count()
 """Shapes, and limits of the model; the law of a limit that turns, before that of one that slides."""
+N_ALL_DOFS, N_ALL_THETA, ADAPTIVE = count("dof"), count("theta"), count()
+"""Of the whole; whether its joints become rigid and active again as it moves, see `adapt`."""
 HOST_FORCES, HOST_DETECTION, HOST_PUSH, HOST_SOLVE, OBSERVED = (count() for _ in range(5))
 """Stages that are Python's: applied forces, pairs of shapes, a whole problem, its solution; and whether
 somebody looks on."""
@@ -106,10 +108,12 @@ STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching
 # Memory by key: what was closed, what has pressed since the last record, bases, the plan.
 CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
 PLANNED_KEYS = integers("touching")
-TAKEN_KEYS, TAKEN_MODES, TAKEN_BODIES = integers("taken"), integers("taken"), integers("taken", 2)
+TAKEN_KEYS, TAKEN_MODES = integers("taken"), integers("taken")
 _, T_POINT, T_NORMAL, T_GAP, TAKEN_ROW = columns(VECTOR, VECTOR, VECTOR, VECTOR)
 """Row of TAKEN: impulse, point, normal, gap."""
 TAKEN = doubles("taken", TAKEN_ROW)
+# Forces that a choice of active joints knows of: keys; points and forces, the normal one of a limit last.
+N_FORCES, FORCE_KEYS, FORCES = count(), integers("taken"), doubles("taken", 8)
 # The same before the step.
 CHANGED_BEFORE = integers(N_CHANGED)
 CLOSED_BEFORE, KNOWN_BEFORE = integers("touching"), integers("touching")
@@ -141,6 +145,8 @@ STAGE_TANGENTS, STAGE_RATES = doubles(4, "dof"), doubles(4, "dof")
 """Of the four stages of Runge and Kutta."""
 SHAPE_BODY, SHAPE_REACH, SHAPE_WIDTH = integers("shape"), doubles("shape"), doubles("shape")
 """How far from the origin of its body a shape reaches, and how thick it is."""
+BODY_REACH = doubles("body")
+"""How far from its origin any shape of a body reaches, -1 where it has none."""
 M_DOF, M_THETA, M_BODY, M_PARENT, M_SLIDES, LIMIT_ROW = range(6)
 LIMITS = integers("limit", LIMIT_ROW)
 M_SIGN, M_BOUND, M_RESTITUTION = range(3)
@@ -156,10 +162,11 @@ LOOP_MATRIX, LOOP_MISSING = doubles("loop_row", "dof"), doubles(2, "loop_row")
 # Columns of OUT, then theta and theta_dot.
 (
     O_TIME, O_KINETIC, O_POTENTIAL, O_RESIDUAL, O_SOLVED, O_STATUS, O_AUTO, O_ITERATIONS, O_BUILD, O_SOLVE,
-    O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, OUT_HEAD,
-) = range(17)  # fmt: skip
-# Columns of OUT_CONTACTS: bodies, key, mode, gap; point, normal, impulse.
-C_A, C_B, C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, OUT_CONTACT = columns(*[1] * 5, 3, 3, 3)
+    O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, O_ACTIVE, O_ERROR, O_LOSS,
+    OUT_HEAD,
+) = range(20)  # fmt: skip
+# Columns of OUT_CONTACTS: key, mode, gap; point, normal, impulse.
+C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, OUT_CONTACT = columns(*[1] * 3, 3, 3, 3)
 # Columns of OUT_IMPACTS.
 (
     H_TIME, H_CONTACTS, H_LIMITS, H_BEFORE, H_COMPRESSED, H_AFTER, H_PENETRATION, H_JAM, H_CERTIFICATE,
@@ -183,7 +190,8 @@ class Run(NamedTuple):
 
     A: addresses; I: the tree; Z: the state in the middle of a step; ID, XD: detection; IE, XE: closures, and
     IQ, XQ the space of their rows; IF, XF: controllers; IR, XR: the formulation, which says in IP where its
-    problem is; W, IW, codes: the solver; IS, XS: of this file; OUT...: what is recorded.
+    problem is; W, IW, codes: the solver; IS, XS: of this file; OUT...: what is recorded. Where joints become
+    rigid, I is the tree of the clusters; IT, XT: of the whole; IA, XA: see `adaptive_slots`.
     """
 
     A: Any
@@ -208,6 +216,10 @@ class Run(NamedTuple):
     OUT: Any
     OUT_CONTACTS: Any
     OUT_IMPACTS: Any
+    IT: Any
+    XT: Any
+    IA: Any
+    XA: Any
 
 
 @inline

@@ -28,7 +28,6 @@ REMEMBERED = {
     "known_codes": (at.KNOWN_CODES, at.N_KNOWN),
     "taken_keys": (at.TAKEN_KEYS, at.N_TAKEN),
     "taken_modes": (at.TAKEN_MODES, at.N_TAKEN),
-    "taken_bodies": (at.TAKEN_BODIES, at.N_TAKEN),
     "taken": (at.TAKEN, at.N_TAKEN),
 }
 """Parts that go from one workspace to the next, and into checkpoints; and how many rows of them there are."""
@@ -142,6 +141,9 @@ class Workspace:
         self.integers(at.SHAPE_BODY)[:] = body
         self.doubles(at.SHAPE_REACH)[:] = sizes.reach
         self.doubles(at.SHAPE_WIDTH)[:] = sizes.thickness
+        self.doubles(at.BODY_REACH)[:] = -1.0
+        moving = body >= 0
+        np.maximum.at(self.doubles(at.BODY_REACH), body[moving], sizes.reach[moving])
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Return what the steps have to remember."""

@@ -53,6 +53,8 @@ def header_of(scene: Scene, harvested: bool = False) -> Header:
     plugins = {"formulation": stepping.formulation, "solver": stepping.solver}
     tables = {key: {"name": p.name, **p.model_dump()} for key, p in plugins.items()}
     options = {**plain, **tables, "every": scene.output.every, "harvest": harvested}
+    if scene.adaptive is not None:
+        options["adaptive"] = scene.adaptive.model_dump()
     solvers = (stepping.solver.name, "auto")
     return Header(scene.model, scene.text, options, solvers=solvers, fingerprints=fingerprints(scene))
 

@@ -37,7 +37,7 @@ SEPARATING, STICKING, SLIDING = range(len(MODES))
 NAMES = {"status": STATUSES, "mode": MODES}
 """What the codes of a column mean, in their order."""
 
-LATER = frozenset({"certificate"})
+LATER = frozenset({"certificate", "active_joints", "rigid_error", "rigid_loss"})
 """Columns that files of older versions do not have."""
 REQUIRED = object()
 """Default of a column that every block must bring."""
@@ -186,6 +186,10 @@ class StepBlock(Table):
         n_impacts: rows of `impacts` that belong to the step.
         certificate: how far steps and impacts since the last row are from physics, the worst of those that
             were certified, see `mcpframe.contact.certificate`; NaN where none was.
+        active_joints: how many joints move, where they become rigid and active again; -1 in other runs.
+        rigid_error: what the others miss, see `mcpframe.multibody.adaptive.choice`: the root of their sum at
+            the last choice; NaN where all move.
+        rigid_loss: kinetic energy that making joints rigid has taken since the last row, J.
         contacts, impacts: tables of all steps' contacts and impacts, in the order of the steps.
     """
 
@@ -208,6 +212,9 @@ class StepBlock(Table):
     drift: Array = column("f8", default=0.0)
     n_impacts: Indices = column("i8", default=0)
     certificate: Array = column("f8", default=np.nan)
+    active_joints: Indices = column("i8", default=NONE)
+    rigid_error: Array = column("f8", default=np.nan)
+    rigid_loss: Array = column("f8", unit="J", default=0.0)
     contacts: ContactTable = field(default_factory=lambda: NO_CONTACTS)
     impacts: ImpactTable = field(default_factory=lambda: NO_IMPACTS)
 

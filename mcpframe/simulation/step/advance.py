@@ -7,9 +7,12 @@ from numba import types
 
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.multibody.adaptive.clusters import spread
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
+from mcpframe.simulation.step.adapting import adapt_after, begins_again, choose_again, note_impulses
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping
@@ -82,7 +85,11 @@ def record(run, X, time):
     """Record the step that ends in X."""
     energy = window(run.XS, run.IS[at.ENERGY], 8)
     call_energies(run.A[at.ENERGIES], (run.I, X, energy))
-    record_step(run, X, time, get(energy, 0), get(energy, 1), run.IS[at.N_HITS])
+    I, W = run.I, X
+    if run.IS[at.ADAPTIVE] != 0:
+        spread(run.I, X, run.IA, run.IT, run.XT)
+        I, W = run.IT, run.XT
+    record_step(run, I, W, time, get(energy, 0), get(energy, 1), run.IS[at.N_HITS])
 
 
 @inline
@@ -97,14 +104,14 @@ def is_finite(I, X):
 
 
 @kernel(
-    Indices, Indices, VectorOut, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut,
+    Indices, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut, IndicesOut,
     VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut,
-    IndicesOut, CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, types.float64, types.int64,
-    types.int64,
+    IndicesOut, CodesOut, IndicesOut, VectorOut, VectorOut, VectorOut, VectorOut, IndicesOut, VectorOut,
+    IndicesOut, VectorOut, types.float64, types.int64, types.int64,
 )  # fmt: skip
 def advance(
     A, I, X, Y, Z, B, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS, OUT, OUT_CONTACTS,
-    OUT_IMPACTS, begin, first, count,
+    OUT_IMPACTS, IT, XT, IA, XA, begin, first, count,
 ):  # fmt: skip
     """Take up to `count` steps after the first `first`, step k ending at begin + k dt; record the last.
 
@@ -112,7 +119,7 @@ def advance(
     taken).
     """
     parts = A, I, Z, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
-    run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS)
+    run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS, IT, XT, IA, XA)
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))
     swapped, taken = False, 0
@@ -132,6 +139,14 @@ def advance(
             code = at.NO_MOTION
         if code == at.DONE and IS[at.OVERFLOW] != 0:
             code = at.FULL
+        if code == at.DONE and IS[at.ADAPTIVE] != 0:
+            if begins_again(run):
+                note_impulses(run)
+                go_back(run, X, B)
+                put(IA, REDONE, 1)
+                code = choose_again(run, X, Y, XS[at.START], True)
+                continue
+            code = adapt_after(run, X, Y, k + 1, XS[at.START] + XS[at.DT])
         if code != at.DONE:
             go_back(run, X, B)
             break
@@ -139,6 +154,8 @@ def advance(
         # By number, so that blocks change nothing.
         if (k + 1) % IS[at.EVERY] == 0 or IS[at.N_HITS] > 0 or taken == count:
             record(run, X, begin + (k + 1) * XS[at.DT])
+    if IS[at.ADAPTIVE] != 0:
+        spread(I, X, IA, IT, XT)
     if swapped:
         copy_motion(I, X, Y)
     return code, taken

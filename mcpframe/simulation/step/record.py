@@ -8,6 +8,7 @@ import math
 from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
+from mcpframe.multibody.adaptive import records as whole
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
@@ -37,8 +38,7 @@ def take_impulses(run):
     """Add the impulses of the touching contacts to those since the last record, with where they act now."""
     IS, XS = run.IS, run.XS
     for i in range(IS[at.N_TOUCHING]):
-        contact, record = IS[at.TOUCHING] + i * found.CONTACT_ROW, record_of(run, i)
-        key = key_of(run, i)
+        key, record = key_of(run, i), record_of(run, i)
         if key < 0:  # a limit
             continue
         k = taken_place(run, key, i)
@@ -50,8 +50,6 @@ def take_impulses(run):
             put(IS, at.N_TAKEN, k + 1)
             put(IS, IS[at.TAKEN_KEYS] + k, key)
             put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
-            put(IS, IS[at.TAKEN_BODIES] + 2 * k, get(IS, contact + found.C_BODY_A))
-            put(IS, IS[at.TAKEN_BODIES] + 2 * k + 1, get(IS, contact + found.C_BODY_B))
             store(XS, IS[at.TAKEN] + k * at.TAKEN_ROW, zero())
         row = IS[at.TAKEN] + k * at.TAKEN_ROW
         impulse = IS[at.IMPULSES] + 4 * i
@@ -112,12 +110,10 @@ def has_pressed(run, k):
 
 
 @inline
-def record_contact(run, body_a, body_b, key, mode, gap):
+def record_contact(run, key, mode, gap):
     """Begin the row of a contact; return where it is, and where its vectors begin."""
     IS, OUT = run.IS, run.OUT_CONTACTS
     row = IS[at.N_OUT_CONTACTS] * at.OUT_CONTACT
-    put(OUT, row + at.C_A, float(body_a))
-    put(OUT, row + at.C_B, float(body_b))
     put(OUT, row + at.C_NAME, float(key))
     put(OUT, row + at.C_MODE, float(mode))
     put(OUT, row + at.C_GAP, gap)
@@ -138,8 +134,7 @@ def record_contacts(run):
         if gap > XS[at.PENETRATION] and not pressed:
             continue
         mode = SEPARATING if k < 0 else get(IS, IS[at.TAKEN_MODES] + k)
-        bodies = get(ID, contact + found.C_BODY_A), get(ID, contact + found.C_BODY_B)
-        row = record_contact(run, bodies[0], bodies[1], key, mode, gap)
+        row = record_contact(run, key, mode, gap)
         for j in range(3):
             put(OUT, row + at.C_POINT + j, get(XD, record + j))
             put(OUT, row + at.C_NORMAL + j, get(XD, record + NORMAL.start + j))
@@ -158,10 +153,9 @@ def record_gone(run):
     for k in range(IS[at.N_TAKEN]):
         if get(IS, IS[at.TAKEN_MODES] + k) == TOLD or not has_pressed(run, k):
             continue
-        bodies = IS[at.TAKEN_BODIES] + 2 * k
         taken = IS[at.TAKEN] + k * at.TAKEN_ROW
         key, gap = get(IS, IS[at.TAKEN_KEYS] + k), get(XS, taken + at.T_GAP)
-        row = record_contact(run, get(IS, bodies), get(IS, bodies + 1), key, SEPARATING, gap)
+        row = record_contact(run, key, SEPARATING, gap)
         for j in range(3):
             put(OUT, row + at.C_POINT + j, get(XS, taken + at.T_POINT + j))
             put(OUT, row + at.C_NORMAL + j, get(XS, taken + at.T_NORMAL + j))
@@ -169,9 +163,20 @@ def record_gone(run):
 
 
 @callee
-def record_step(run, X, time, kinetic, potential, n_impacts):
+def record_choice(run, row):
+    """Record how many joints are active, and what the others miss and have lost."""
+    OUT, adaptive = run.OUT, run.IS[at.ADAPTIVE] != 0
+    put(OUT, row + at.O_ACTIVE, float(run.IA[whole.N_ACTIVE]) if adaptive else -1.0)
+    put(OUT, row + at.O_ERROR, math.sqrt(run.XA[whole.ERROR]) if adaptive else math.nan)
+    put(OUT, row + at.O_LOSS, run.XA[whole.LOSS] if adaptive else 0.0)
+    if adaptive:
+        put(run.XA, whole.LOSS, 0.0)
+
+
+@callee
+def record_step(run, I, X, time, kinetic, potential, n_impacts):
     """Record the state at the end of a step with the figures since the last record, which begin anew."""
-    I, IS, XS, OUT = run.I, run.IS, run.XS, run.OUT
+    IS, XS, OUT = run.IS, run.XS, run.OUT
     row = IS[at.N_OUT] * (at.OUT_HEAD + I[N_THETA] + I[N_DOFS])
     before = IS[at.N_OUT_CONTACTS]
     put(OUT, row + at.O_PENETRATION, record_contacts(run))
@@ -191,6 +196,7 @@ def record_step(run, X, time, kinetic, potential, n_impacts):
     put(OUT, row + at.O_RECOVER, float(IS[at.RECOVERY]))
     put(OUT, row + at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
     put(OUT, row + at.O_IMPACTS, float(n_impacts))
+    record_choice(run, row)
     for i in range(I[N_THETA]):
         put(OUT, row + at.OUT_HEAD + i, get(X, I[THETA] + i))
     for i in range(I[N_DOFS]):

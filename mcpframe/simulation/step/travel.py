@@ -20,7 +20,7 @@ import math
 
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
-from mcpframe.multibody.memory.records import B_POSITION, B_VELOCITY, BODIES, BODY
+from mcpframe.multibody.memory.records import B_POSITION, B_VELOCITY, BODIES, BODY, N_BODIES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.rules import MOST_LOOKS
@@ -30,15 +30,27 @@ from mcpframe.spatial.lanes import get, load, zero
 
 
 @inline
+def motion_within(run, X, body, reach):
+    """Return the velocity of the origin of a body, and what turning can add to points that far away."""
+    o = run.I[BODIES] + body * BODY
+    w, v = load_pair(X, o + B_VELOCITY)
+    return v + cross(w, load(X, o + B_POSITION)), math.sqrt(dot(w, w)) * reach
+
+
+@inline
+def speed_within(run, X, body, reach):
+    """Return a speed that no point of a body up to that far from its origin exceeds."""
+    v, turning = motion_within(run, X, body, reach)
+    return math.sqrt(dot(v, v)) + turning
+
+
+@inline
 def shape_motion(run, X, i):
     """Return the velocity of the origin of a shape's body, and what turning can add to its points."""
     body = get(run.IS, run.IS[at.SHAPE_BODY] + i)
     if body < 0:
         return zero(), 0.0
-    o = run.I[BODIES] + body * BODY
-    w, v = load_pair(X, o + B_VELOCITY)
-    turning = math.sqrt(dot(w, w)) * get(run.XS, run.IS[at.SHAPE_REACH] + i)
-    return v + cross(w, load(X, o + B_POSITION)), turning
+    return motion_within(run, X, body, get(run.XS, run.IS[at.SHAPE_REACH] + i))
 
 
 @inline
@@ -61,8 +73,10 @@ def closing_speed(run, X, i, a, b):
 def fastest_point(run, X):
     """Return a speed that no point of any shape exceeds."""
     fastest = 0.0
-    for i in range(run.IS[at.N_SHAPES]):
-        fastest = max(fastest, shape_speed(run, X, i))
+    for k in range(run.I[N_BODIES]):
+        reach = get(run.XS, run.IS[at.BODY_REACH] + k)
+        if reach >= 0.0:
+            fastest = max(fastest, speed_within(run, X, k, reach))
     return fastest
 
 

@@ -84,6 +84,8 @@ def rule_of(ID, i, j):
     """Return the rule of a pair of shapes, or NEVER where they do not meet."""
     a, b = ID[SHAPES] + i * SHAPE_ROW, ID[SHAPES] + j * SHAPE_ROW
     part_a, part_b = get(ID, a + S_PART), get(ID, b + S_PART)
+    if get(ID, a + S_BODY) == get(ID, b + S_BODY):  # rigid for the time being
+        return NEVER
     if part_a == part_b or (get(ID, a + S_FIXED) and get(ID, b + S_FIXED)):
         return NEVER
     rule = get(ID, ID[RULES] + get(ID, a + S_CLASS) * ID[N_CLASSES] + get(ID, b + S_CLASS))

@@ -1,0 +1,29 @@
+"""What of a run is written anew when other joints become active, as it is of the whole."""
+
+from mcpframe.contact.detection.records import FRAME
+from mcpframe.jit.memory import Memory
+from mcpframe.multibody.adaptive import records
+from mcpframe.multibody.memory.loop_records import NODE_ROW, TERM_ROW
+from mcpframe.simulation.memory.slots import LIMIT_ROW
+
+WHOLE = Memory(records.MEMORY)
+INTERVAL, AT_CONTACTS, REDONE = WHOLE.counts(3)
+"""Choose every so many steps; what new contacts do; whether the step under way is taken a second time."""
+# AT_CONTACTS
+NOTHING, EVENT, TWICE = range(3)
+"""No choice; one after the step; one before it, with the impulses that it had, and the step once more."""
+N_SHAPES, N_LIMITS = WHOLE.count("shape"), WHOLE.count("limit")
+SHAPE_BODY, SHAPE_FRAMES = WHOLE.integers("shape"), WHOLE.doubles("shape", FRAME)
+SHAPE_RADIUS, SHAPE_PLACE = WHOLE.doubles("shape"), WHOLE.doubles("shape", 4)
+"""Of a shape how far its points are from its own origin, and where that is on its body."""
+LIMITS, LIMIT_VALUES = WHOLE.integers("limit", LIMIT_ROW), WHOLE.doubles("limit", 4)
+CONSTANT, DAMPING, STIFFNESS, AWAY, PUSHED = (WHOLE.doubles("dof") for _ in range(5))
+REST = WHOLE.doubles("theta")
+LOOP_BODIES, LOOP_NODES = WHOLE.integers("loop", 2), WHOLE.doubles("loop", NODE_ROW)
+HALF_BODIES, TERMS = WHOLE.integers("half"), WHOLE.integers("term", TERM_ROW)
+"""Forces at the hinges; PUSHED: those of contacts and limits."""
+
+# How a call of `adapt` ended.
+SAME, OTHERS, FAILED = range(3)
+# What it is asked: to write the clusters of the joints that are active, or to choose these first.
+INSTALL, CHOOSE = range(2)

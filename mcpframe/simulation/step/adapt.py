@@ -1,0 +1,263 @@
+"""Adapt: choose which joints are active, and write what a run knows of bodies and dofs for their clusters.
+
+A choice is made where a step ends: by rates and accelerations of the whole, contacts and limits pressing as
+they did in that step. Joints that become rigid are stopped by impulses. Constants of X, Y and Z, shapes,
+limits and springs follow; keys of contacts and limits stay.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from mcpframe.contact.detection import records as found
+from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.multibody.adaptive import records as rec
+from mcpframe.multibody.adaptive.choice import choose_joints
+from mcpframe.multibody.adaptive.clusters import compress, n_theta_of, spread
+from mcpframe.multibody.adaptive.rigidify import make_rigid
+from mcpframe.multibody.kernels.articulated import free_accelerations
+from mcpframe.multibody.kernels.kinematics import angles_of_pins, kinematics
+from mcpframe.multibody.kernels.loops import reference_of
+from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
+from mcpframe.multibody.memory import loop_records as loops
+from mcpframe.multibody.memory import row_records
+from mcpframe.multibody.memory.records import (
+    CONSTANT,
+    CONSTANTS,
+    D_ARMATURE,
+    D_LEAST,
+    DOF,
+    DOF_AT,
+    DOFS,
+    KIND,
+    N_BODIES,
+    N_DOF,
+    N_DOFS,
+    PAIR,
+    PARENT,
+    PUSH,
+    TAU,
+    THETA,
+    THETA_AT,
+    THETA_DOT,
+    TREE,
+    TREE_ROW,
+)
+from mcpframe.simulation.memory import adaptive_slots as whole
+from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.step.motion import difference
+from mcpframe.spatial.algebra import combine, cross, dot, load_matrix, load_pair, plus, store_pair
+from mcpframe.spatial.lanes import get, load, put, store
+
+
+@inline
+def push_body(IT, XT, body, point, force):
+    """Add a force at a point of a body to PUSH; the world takes any."""
+    if body >= 0:
+        i = IT[PUSH] + body * PAIR
+        arm = point - reference_of(IT, XT, body)
+        store_pair(XT, i, plus(load_pair(XT, i), (cross(arm, force), force)))
+
+
+@callee
+def push_contacts(IT, XT, IA, XA, IS, XS):
+    """Write what the forces of contacts and limits do at the hinges of the whole, which is placed."""
+    n_shapes, pushed = IA[whole.N_SHAPES], window(XA, IA[whole.PUSHED], IT[N_DOFS])
+    clear_push(IT, XT)
+    for i in range(IS[at.N_FORCES]):
+        key, row = get(IS, IS[at.FORCE_KEYS] + i), IS[at.FORCES] + 8 * i
+        if key >= 0:
+            pair = key // found.FEATURES
+            point, force = load(XS, row), load(XS, row + 4)
+            push_body(IT, XT, get(IA, IA[whole.SHAPE_BODY] + pair // n_shapes), point, force)
+            push_body(IT, XT, get(IA, IA[whole.SHAPE_BODY] + pair % n_shapes), point, -force)
+    generalized_force_into(IT, XT, pushed)
+    for i in range(IS[at.N_FORCES]):
+        key = get(IS, IS[at.FORCE_KEYS] + i)
+        if key < 0:
+            limit = -1 - key
+            d = IA[whole.PUSHED] + get(IA, IA[whole.LIMITS] + limit * at.LIMIT_ROW + at.M_DOF)
+            sign = get(XA, IA[whole.LIMIT_VALUES] + 4 * limit + at.M_SIGN)
+            put(XA, d, get(XA, d) + sign * get(XS, IS[at.FORCES] + 8 * i + 7))
+
+
+@callee
+def gather_whole_forces(IT, XT, IA, XA, IS, XS):
+    """Write TAU of the whole: constant forces, springs and dampers, contacts and limits."""
+    push_contacts(IT, XT, IA, XA, IS, XS)
+    if IS[at.PASSIVE] != 0:
+        difference(IT, XA, IA[whole.REST], XT, IT[THETA], XA, IA[whole.AWAY])
+    for d in range(IT[N_DOFS]):
+        force = get(XA, IA[whole.CONSTANT] + d) + get(XA, IA[whole.PUSHED] + d)
+        if IS[at.PASSIVE] != 0:
+            force -= get(XA, IA[whole.DAMPING] + d) * get(XT, IT[THETA_DOT] + d)
+            force -= get(XA, IA[whole.STIFFNESS] + d) * get(XA, IA[whole.AWAY] + d)
+        put(XT, IT[TAU] + d, force)
+
+
+@callee
+def copy_clusters(I, X, Y):
+    """Copy the constants of clusters from X to Y."""
+    for i in range(I[N_BODIES] * CONSTANT):
+        put(Y, I[CONSTANTS] + i, get(X, I[CONSTANTS] + i))
+    for d in range(I[N_DOFS]):
+        dof = I[DOFS] + d * DOF
+        put(Y, dof + D_ARMATURE, get(X, dof + D_ARMATURE))
+        put(Y, dof + D_LEAST, get(X, dof + D_LEAST))
+
+
+@callee
+def write_hinges(I, X, IT, IA, XA, IS, XS):
+    """Write springs, dampers, rotors and constant forces of the clusters' hinges."""
+    for c in range(I[N_BODIES]):
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[rec.HINGE_BODY] + c) * TREE_ROW
+        n_dof = get(I, u + N_DOF)
+        for i in range(n_dof):
+            d, e = get(IT, t + DOF_AT) + i, get(I, u + DOF_AT) + i
+            put(XS, IS[at.CONSTANT] + e, get(XA, IA[whole.CONSTANT] + d))
+            put(XS, IS[at.DAMPING] + e, get(XA, IA[whole.DAMPING] + d))
+            put(XS, IS[at.STIFFNESS] + e, get(XA, IA[whole.STIFFNESS] + d))
+            put(XS, IS[at.ROTORS] + e, get(X, I[DOFS] + e * DOF + D_ARMATURE))
+        for i in range(n_theta_of(get(I, u + KIND), n_dof)):
+            rest = get(XA, IA[whole.REST] + get(IT, t + THETA_AT) + i)
+            put(XS, IS[at.REST] + get(I, u + THETA_AT) + i, rest)
+        put(IS, IS[at.BY_ITSELF] + c, 0)
+        put(XS, IS[at.BODY_REACH] + c, -1.0)
+
+
+@callee
+def write_limits(I, IT, IA, XA, IS, XS):
+    """Write the limits of active joints; those of rigid ones are nowhere near."""
+    for i in range(IS[at.N_LIMITS]):
+        row, own, values = i * at.LIMIT_ROW, IA[whole.LIMITS] + i * at.LIMIT_ROW, IS[at.LIMIT_VALUES] + 4 * i
+        body = get(IA, own + at.M_BODY)
+        c = get(IA, IA[rec.CLUSTER] + body)
+        for j in range(4):
+            put(XS, values + j, get(XA, IA[whole.LIMIT_VALUES] + 4 * i + j))
+        here = IS[at.LIMITS] + row
+        if get(IA, IA[rec.HINGE_BODY] + c) != body:
+            put(IS, here + at.M_DOF, 0)
+            put(IS, here + at.M_THETA, 0)
+            put(XS, values + at.M_SIGN, 1.0)
+            put(XS, values + at.M_BOUND, -math.inf)
+            continue
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + body * TREE_ROW
+        put(IS, here + at.M_DOF, get(I, u + DOF_AT) + get(IA, own + at.M_DOF) - get(IT, t + DOF_AT))
+        put(IS, here + at.M_THETA, get(I, u + THETA_AT) + get(IA, own + at.M_THETA) - get(IT, t + THETA_AT))
+        put(IS, here + at.M_BODY, c)
+        put(IS, here + at.M_PARENT, get(I, u + PARENT))
+        put(IS, here + at.M_SLIDES, get(IA, own + at.M_SLIDES))
+
+
+@callee
+def write_shapes(IA, XA, ID, XD, IS, XS):
+    """Write the frames of shapes on their clusters, and how far these reach."""
+    for i in range(IA[whole.N_SHAPES]):
+        body = get(IA, IA[whole.SHAPE_BODY] + i)
+        if body < 0:
+            continue
+        p, own = IA[rec.PLACES] + body * rec.PLACE, IA[whole.SHAPE_FRAMES] + i * found.FRAME
+        R, r, f = load_matrix(XA, p), load(XA, p + rec.PL_POSITION), ID[found.FRAMES] + i * found.FRAME
+        for k in range(0, found.F_POSITION, 4):
+            store(XD, f + k, combine(R, XA, own + k))
+        store(XD, f + found.F_POSITION, r + combine(R, XA, own + found.F_POSITION))
+        c = get(IA, IA[rec.CLUSTER] + body)
+        put(ID, ID[found.SHAPES] + i * found.SHAPE_ROW + found.S_BODY, c)
+        put(IS, IS[at.SHAPE_BODY] + i, c)
+        place = r + combine(R, XA, IA[whole.SHAPE_PLACE] + 4 * i)
+        reach = math.sqrt(dot(place, place)) + get(XA, IA[whole.SHAPE_RADIUS] + i)
+        put(XS, IS[at.SHAPE_REACH] + i, reach)
+        put(XS, IS[at.BODY_REACH] + c, max(get(XS, IS[at.BODY_REACH] + c), reach))
+
+
+@inline
+def cluster_of(IA, body):
+    """Return the cluster of a body of the whole, -1 for the world."""
+    return get(IA, IA[rec.CLUSTER] + body) if body >= 0 else -1
+
+
+@callee
+def write_loop_node(IA, XA, IE, XE, i, body, place, axes):
+    """Write one node of closure i on its cluster: its place and its axes."""
+    if body < 0:
+        return
+    p = IA[rec.PLACES] + body * rec.PLACE
+    R, r = load_matrix(XA, p), load(XA, p + rec.PL_POSITION)
+    node, row = IA[whole.LOOP_NODES] + i * loops.NODE_ROW, IE[loops.NODES] + i * loops.NODE_ROW
+    store(XE, row + place, r + combine(R, XA, node + place))
+    for k in range(0, 12, 4):
+        store(XE, row + axes + k, combine(R, XA, node + axes + k))
+
+
+@callee
+def write_loops(I, IT, IA, XA, IE, XE, IQ):
+    """Write closures for the clusters of their bodies, whose joints are active; their plan is made anew."""
+    for i in range(IE[loops.N_LOOPS]):
+        row = IE[loops.LOOPS] + i * loops.LOOP_ROW
+        a, b = get(IA, IA[whole.LOOP_BODIES] + 2 * i), get(IA, IA[whole.LOOP_BODIES] + 2 * i + 1)
+        put(IE, row + loops.L_BODY_A, cluster_of(IA, a))
+        put(IE, row + loops.L_BODY_B, cluster_of(IA, b))
+        write_loop_node(IA, XA, IE, XE, i, a, loops.N_PLACE_A, loops.N_AXES_A)
+        write_loop_node(IA, XA, IE, XE, i, b, loops.N_PLACE_B, loops.N_AXES_B)
+    for i in range(IE[loops.N_HALVES]):
+        c = cluster_of(IA, get(IA, IA[whole.HALF_BODIES] + i))
+        put(IE, IE[loops.HALF_BODY] + i, c)
+        put(IQ, IQ[row_records.ROW_BODY] + i, c)
+    for i in range(IE[loops.N_TERMS]):
+        own, here = IA[whole.TERMS] + i * loops.TERM_ROW, IE[loops.TERMS] + i * loops.TERM_ROW
+        body = get(IA, own + loops.T_BODY)
+        c = cluster_of(IA, body)
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + body * TREE_ROW
+        put(IE, here + loops.T_BODY, c)
+        put(IE, here + loops.T_PARENT, get(I, u + PARENT))
+        put(IE, here + loops.T_DOF, get(I, u + DOF_AT) + get(IA, own + loops.T_DOF) - get(IT, t + DOF_AT))
+        theta = get(IA, own + loops.T_THETA)
+        if theta >= 0:
+            put(IE, here + loops.T_THETA, get(I, u + THETA_AT) + theta - get(IT, t + THETA_AT))
+    put(IQ, row_records.PLANNED, 0)
+    put(IQ, loops.N_PIVOTS, 0)
+
+
+@callee
+def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
+    """Write what a run knows of bodies and dofs; plans are made anew."""
+    copy_clusters(I, X, Y)
+    copy_clusters(I, X, Z)
+    write_hinges(I, X, IT, IA, XA, IS, XS)
+    write_limits(I, IT, IA, XA, IS, XS)
+    write_shapes(IA, XA, ID, XD, IS, XS)
+    write_loops(I, IT, IA, XA, IE, XE, IQ)
+    put(IS, at.ALL_BY_THEMSELVES, 0)
+    put(IS, at.N_PLANNED, -1)
+
+
+@kernel(
+    IndicesOut, VectorOut, VectorOut, VectorOut, Indices, VectorOut, IndicesOut, VectorOut, IndicesOut,
+    VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, types.int64,
+)  # fmt: skip
+def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, asked):
+    """Choose, where that is asked, and install; return SAME, OTHERS or FAILED.
+
+    To INSTALL, coordinates and rates are those of the whole; to CHOOSE, those of the clusters in X.
+    """
+    if asked == whole.INSTALL:
+        angles_of_pins(IT, XT)
+        compress(IT, XT, IA, XA, I, X)
+        write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS)
+        return whole.OTHERS
+    spread(I, X, IA, IT, XT)
+    kinematics(IT, XT)
+    gather_whole_forces(IT, XT, IA, XA, IS, XS)
+    if free_accelerations(IT, XT, False) != 0:
+        return whole.FAILED
+    if not choose_joints(IT, XT, IA, XA):
+        return whole.SAME
+    if make_rigid(IT, XT, IA, XA, I, X) != 0:
+        return whole.FAILED
+    write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS)
+    put(IS, at.N_HISTORY, 0)  # accelerations of other dofs
+    put(XS, IS[at.INERTIA], 0.0)
+    return whole.OTHERS

@@ -1,0 +1,263 @@
+"""Compiled clusters, choices and impulses against merged models, brute force and dense equations."""
+
+import numpy as np
+import pytest
+from test_hybrid import BODIES, some_links, some_state
+from trees import random_motion, random_tree
+
+from mcpframe import systems
+from mcpframe.jit.memory import aligned_copy
+from mcpframe.multibody.adaptive import entries
+from mcpframe.multibody.adaptive import records as at
+from mcpframe.multibody.adaptive.assembly import LEAF, Assembly
+from mcpframe.multibody.adaptive.hybrid import HybridState
+from mcpframe.multibody.adaptive.packing import Measure, movable_links, pack_whole, pinned_links
+from mcpframe.multibody.memory import records as rec
+
+ROUNDING = 1e-13
+EXACT = 1e-10
+
+
+class Body:
+    """The arrays of a state's whole and of its clusters."""
+
+    def __init__(self, state, active=None, measure=None, pinned=None):
+        self.state, model = state, state.model
+        none = np.zeros(model.n_links, bool)
+        asked = pinned_links(model, none if pinned is None else pinned)
+        self.IA, self.XA = pack_whole(model, asked, measure or Measure())
+        self.IT, self.XT = state.I, state.X
+        self.I, self.X = state.I.copy(), aligned_copy(state.X)
+        if active is not None:
+            self.part(at.ACTIVE)[:] = active & movable_links(model.tree)
+
+    def part(self, slot):
+        return at.MEMORY.part(self.IA, self.XA, slot)
+
+    def of(self, slot):
+        """A part of the clusters."""
+        return rec.MEMORY.part(self.I, self.X, slot)
+
+    def cluster(self):
+        entries.cluster(self.IT, self.XT, self.IA, self.XA, self.I, self.X)
+        return self
+
+
+def rooted(state, active):
+    """Flags with the joints on the world, which clusters always have."""
+    return (active | (state.model.parents < 0)) & movable_links(state.tree)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_clusters_are_packed_as_the_merged_model_is(rng, name):
+    for share in (0.0, 0.3, 0.8, 1.0):
+        state = some_state(rng, name)
+        active = rooted(state, rng.random(state.model.n_links) < share)
+        if not movable_links(state.tree)[state.model.parents < 0].all():
+            continue  # merged into the world there, a body of its own here
+        merged = HybridState(state, active).model.tree.skeleton
+        body = Body(state, active).cluster()
+        assert body.I[rec.N_BODIES] == merged.n_bodies
+        tree = rec.MEMORY.part(merged.I, merged.X, rec.TREE)
+        np.testing.assert_array_equal(body.of(rec.TREE), tree)
+        for slot in (rec.CONSTANTS, rec.DOFS):
+            expected = rec.MEMORY.part(merged.I, merged.X, slot)
+            found = body.of(slot)
+            if slot == rec.DOFS:
+                found, expected = (x[:, [rec.D_ARMATURE, rec.D_LEAST]] for x in (found, expected))
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=ROUNDING * 10)
+
+
+def test_all_joints_active_are_the_whole_to_the_bit(rng):
+    state = random_tree(rng, 20, ("pin", "ball", "universal"), root="free").state()
+    body = Body(state).cluster()
+    np.testing.assert_array_equal(body.of(rec.CONSTANTS), rec.MEMORY.part(body.IT, body.XT, rec.CONSTANTS))
+
+
+def test_coordinates_and_rates_go_to_the_clusters_and_back(rng):
+    state = some_state(rng, "every hinge")
+    body = Body(state, rooted(state, some_links(rng, state))).cluster()
+    body.of(rec.THETA_DOT)[:] += 1.0
+    moved = body.of(rec.THETA).copy()
+    before = state.theta_dot
+    entries.gather(body.I, body.X, body.IA, body.IT, body.XT)
+    changed = rec.MEMORY.part(body.IT, body.XT, rec.THETA_DOT) != before
+    assert changed.sum() == body.I[rec.N_DOFS]
+    again = Body(state, body.part(at.ACTIVE) != 0).cluster()
+    np.testing.assert_array_equal(again.of(rec.THETA), moved)
+
+
+@pytest.mark.parametrize("name", ["chain of pins", "floating tree", "every hinge"])
+def test_impulses_leave_the_rates_and_take_the_energy_of_the_hybrid_state(rng, name):
+    for _ in range(5):
+        state = some_state(rng, name)
+        active = rooted(state, some_links(rng, state))
+        expected = HybridState(state, active)
+        body = Body(state, active)
+        state.link_poses()
+        assert entries.rigidify(body.IT, body.XT, body.IA, body.XA, body.I, body.X) == 0
+        np.testing.assert_allclose(body.of(rec.THETA_DOT), expected.theta_dot, atol=1e-9)
+        assert body.XA[at.LOSS] == pytest.approx(expected.loss, abs=1e-9 * (1 + abs(expected.loss)))
+        rigid = np.setdiff1d(np.arange(state.model.n_dofs), expected.dofs)
+        assert not rec.MEMORY.part(body.IT, body.XT, rec.THETA_DOT)[rigid].any()
+
+
+def below(assembly, node):
+    """The joints that a node joins, all together."""
+    if assembly.joint[node] == LEAF:
+        return []
+    return [assembly.joint[node], *below(assembly, assembly.a[node]), *below(assembly, assembly.b[node])]
+
+
+@pytest.mark.parametrize("links", [1, 2, 3, 7, 64, 1000])
+def test_a_chain_is_assembled_in_halves(links):
+    assembly = Assembly.of(np.arange(-1, links - 1))
+    depth = {0: 0}
+    for node in range(len(assembly)):
+        for child in (assembly.a[node], assembly.b[node]):
+            if child >= 0:
+                assert child > node
+                depth[child] = depth[node] + 1
+    assert max(depth.values()) == int(np.ceil(np.log2(links)))
+    assert sorted(below(assembly, 0)) == list(range(1, links))
+
+
+def test_every_joint_of_a_branched_body_is_in_the_tree_once(rng):
+    for n in (1, 5, 40, 300):
+        model = random_tree(rng, n, ("pin",), extra_roots=0.05)
+        assembly = Assembly.of(model.parents)
+        joints = [joint for root in assembly.roots for joint in below(assembly, root)]
+        assert sorted(joints) == np.flatnonzero(model.parents >= 0).tolist()
+        for node in range(len(assembly)):
+            if assembly.joint[node] != LEAF:
+                carried = assembly.link[assembly.b[node]]
+                assert carried == assembly.joint[node]
+                assert assembly.link[assembly.a[node]] == assembly.link[node]
+
+
+MEASURES = {
+    "acceleration": Measure(5, rate=0.0, span=1.0),
+    "velocity": Measure(5, rate=1.0, span=0.0),
+    "joined": Measure(5, rate=1.0, span=0.02),
+    "by inertia": Measure(5, rate=0.0, span=1.0, by_inertia=True),
+}
+
+
+def metric_of(state, measure):
+    """What every joint adds, by the dense mass matrix."""
+    r = measure.rate * state.theta_dot + measure.span * state.free_acceleration()
+    weight = state.mass_matrix().diagonal() if measure.by_inertia else 1.0
+    metric = np.zeros(state.model.n_links)
+    np.add.at(metric, state.tree.dof_link, weight * r * r)
+    return metric
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("kind", ["chain of pins", "every hinge", "floating tree"])
+def test_sums_of_nodes_are_those_of_their_joints(rng, kind, name):
+    measure, state = MEASURES[name], some_state(rng, kind, 30)
+    body = Body(state, measure=measure)
+    expected = metric_of(state, measure)
+    expected[body.part(at.PINNED) != 0] = 0.0
+    assert entries.choose(body.IT, body.XT, body.IA, body.XA) >= 0
+    assembly, sums = Assembly.of(state.model.parents), body.part(at.SUMS)
+    for node in range(len(assembly)):
+        assert abs(sums[node] - expected[below(assembly, node)].sum()) <= EXACT * (1 + expected.sum())
+    left = expected[body.part(at.ACTIVE) == 0].sum()
+    assert body.XA[at.ERROR] == pytest.approx(left, rel=1e-9, abs=1e-12)
+
+
+def greedy(assembly, metric, most):
+    """The joints of the largest nodes from the roots downwards."""
+
+    def total(node):
+        return metric[below(assembly, node)].sum()
+
+    waiting, taken = list(assembly.roots), []
+    while len(taken) < most:
+        node = max((n for n in waiting if assembly.joint[n] != LEAF), key=total)
+        waiting.remove(node)
+        waiting += [assembly.a[node], assembly.b[node]]
+        taken.append(assembly.joint[node])
+    return sorted(taken)
+
+
+def test_the_largest_nodes_are_opened_first(rng):
+    for _ in range(10):
+        state = some_state(rng, "chain of pins", 40)
+        body = Body(state, measure=Measure(9))
+        metric = metric_of(state, Measure())
+        metric[0] = 0.0
+        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        chosen = np.flatnonzero(body.part(at.CHOSEN)).tolist()
+        assert chosen == greedy(Assembly.of(state.model.parents), metric, 8)  # the root's is the ninth
+        assert body.IA[at.N_ACTIVE] == 9
+
+
+def test_a_bound_opens_as_many_as_it_needs(rng):
+    state = some_state(rng, "chain of pins", 40)
+    whole = np.sqrt(metric_of(state, Measure())[1:].sum())
+    last = 0
+    for share in (1.1, 0.5, 0.1, 0.01, 0.0):
+        body = Body(state, measure=Measure(None, bound=share * whole))
+        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        assert np.sqrt(body.XA[at.ERROR]) <= share * whole
+        assert body.IA[at.N_ACTIVE] >= last
+        last = body.IA[at.N_ACTIVE]
+    assert last == 40
+
+
+def test_patience_keeps_a_joint_for_a_while(rng):
+    state = some_state(rng, "chain of pins", 30)
+    body = Body(state, measure=Measure(4, patience=3))
+    counts = []
+    for _ in range(4):
+        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        counts.append(int(body.IA[at.N_ACTIVE]))
+    assert counts == [30, 30, 4, 4]
+
+
+def test_pinned_joints_are_active_whatever_is_chosen(rng):
+    state = some_state(rng, "tree of pins", 30)
+    pinned = np.zeros(30, bool)
+    pinned[[7, 21]] = True
+    body = Body(state, measure=Measure(1), pinned=pinned)
+    entries.choose(body.IT, body.XT, body.IA, body.XA)
+    expected = {0, 7, 21}
+    assert set(np.flatnonzero(body.part(at.ACTIVE))) == expected
+
+
+def test_the_error_bounds_that_of_the_acceleration_in_the_kinetic_norm():
+    """|θ̈_h - θ̈|²_Mass <= n_r Σ_r Mass_ii θ̈_i², on 10,000 states with rigid joints at rest."""
+    rng = np.random.default_rng(5)
+    worst = 0.0
+    for _ in range(20):
+        model = random_tree(rng, 8, ("pin", "universal", "prismatic"), root="free", armature=0.1)
+        state = model.state()
+        body = Body(state, measure=Measure(3, by_inertia=True))
+        for _ in range(500):
+            links = rng.random(model.n_links) < 0.5
+            links[0] = False
+            r = links[state.tree.dof_link]
+            theta, rates = random_motion(rng, model)
+            state.update(theta, np.where(r, 0.0, rates))
+            state.take_forces()
+            assert entries.choose(body.IT, body.XT, body.IA, body.XA) >= 0
+            error = body.part(at.METRIC)[links].sum()
+            state.update(theta, np.where(r, 0.0, rates))
+            released, Mass = state.free_acceleration(), state.mass_matrix()
+            off = -released
+            off[~r] = np.linalg.solve(Mass[np.ix_(~r, ~r)], Mass[np.ix_(~r, r)] @ released[r])
+            assert off @ Mass @ off <= r.sum() * error * (1 + 1e-9)
+            worst = max(worst, off @ Mass @ off / max(r.sum() * error, 1e-300))
+    assert 0.1 < worst <= 1.0 + 1e-9
+
+
+def test_systems_of_any_kind_are_clustered(rng):
+    for model in (systems.quadruped(), systems.humanoid(), systems.branched_tree(), systems.four_bar()):
+        state = model.state(model.random_theta(rng), rng.standard_normal(model.n_dofs))
+        active = rooted(state, rng.random(model.n_links) < 0.5)
+        body = Body(state, active).cluster()
+        assert body.of(rec.CONSTANTS)[:, rec.C_MASS].sum() == pytest.approx(
+            sum(link.mass for link in model.links)
+        )
