@@ -154,13 +154,21 @@ def certified(problem: mf.MixedLCP | mf.MCP | FrictionProblem, z: np.ndarray) ->
     if not np.isfinite(z).all():
         return False
     if isinstance(problem, FrictionProblem):
-        size = np.abs(problem.W) @ np.abs(z) + np.abs(problem.q)
-        residual = np.abs(cone_map(z, problem.W @ z + problem.q, problem.mu, problem.dim))
-        return bool(residual.max() <= TOL * problem.scale + ROUNDING * problem.n * size.max())
+        return certified_friction(problem, z)
     if isinstance(problem, mf.MCP):
         w = np.array(problem.F(z)).ravel()
-        return bool(np.abs(natural_map(z, w, problem.lower, problem.upper)).max() <= TOL + ROUNDING)
+        J = np.array(problem.jacobian(z, problem.p))
+        rounding = ROUNDING * (problem.n + 1) * (1.0 + np.abs(J) @ np.abs(z))
+        return bool((np.abs(natural_map(z, w, problem.lower, problem.upper)) <= TOL + rounding).all())
     return certified_linear(problem, z)
+
+
+def certified_friction(problem: FrictionProblem, z: np.ndarray) -> bool:
+    """Return whether z solves a friction problem, every contact at the scale of its own q."""
+    off = np.abs(cone_map(z, problem.W @ z + problem.q, problem.mu, problem.dim))
+    terms = np.abs(problem.W) @ np.abs(z) + np.abs(problem.q) + np.abs(z)
+    off, q, terms = (np.abs(x).reshape(-1, problem.dim).max(axis=1) for x in (off, problem.q, terms))
+    return bool((off <= TOL * (1.0 + q) + ROUNDING * (problem.n + 1) * terms).all())
 
 
 def certified_linear(problem: mf.MixedLCP, z: np.ndarray) -> bool:
@@ -169,14 +177,13 @@ def certified_linear(problem: mf.MixedLCP, z: np.ndarray) -> bool:
         return False
     w, rounding = slack(problem, z)
     residual = np.abs(np.minimum(np.maximum(w, z - problem.upper), z - problem.lower))
-    return bool((residual <= TOL * problem.scale + rounding).all())
+    return bool((residual <= TOL * (1.0 + np.abs(problem.q)) + rounding).all())
 
 
 def exact(problem: mf.MixedLCP, z: np.ndarray) -> bool:
     """Return whether every row is at a bound with the right sign of w, or has w = 0, up to rounding alone.
 
-    Only such a point contradicts a proof that there is none: the tolerance follows the largest entry of q,
-    beside which another row may be wrong altogether.
+    Only such a point contradicts a proof that there is none.
     """
     w, rounding = slack(problem, z)
     low, high = (z == problem.lower) & (w >= -rounding), (z == problem.upper) & (w <= rounding)

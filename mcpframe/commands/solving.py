@@ -164,7 +164,8 @@ def _print_one(record: Record, problem: Any, solution: Solution, tol: float) -> 
     table = Table.grid(padding=(0, 2))
     table.add_row("problem", Text(f"{record.name} {problem!r}".strip()))
     table.add_row("status", _state(solution))
-    table.add_row("residual", f"{solution.residual:.3g}  (certified up to {tol * problem.scale:.3g})")
+    table.add_row("residual", f"{solution.residual:.3g}")
+    table.add_row("worst row", f"{solution.scaled_residual:.3g}  (certified up to {tol:.3g})")
     if solution.relaxed_residual is not None:
         table.add_row("before polish", f"{solution.relaxed_residual:.3g}")
     table.add_row("solver", Text(f"{solution.solver}, answered by {solution.method}"))

@@ -29,14 +29,11 @@ from mcpframe.exceptions import ProblemError
 from mcpframe.notebook import html
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
+from mcpframe.problem.residual import ROUNDING
 
 Array = NDArray[np.float64]
 Matrix: TypeAlias = "Array | sp.csr_array"
 
-RESOLUTION = 1e-5
-"""Weight of the size of r in `scale`: at the usual tolerance, 1e-9, it asks for 1e-14 of that size."""
-HUGE = 1e300
-"""Size of r beyond which `scale` does not grow."""
 SOLVE_COLUMNS = 512
 """Columns of H that go through M^-1 at a time: bounds the memory of the condensation."""
 
@@ -98,16 +95,25 @@ class FrictionProblem:
 
     @cached_property
     def scale(self) -> float:
-        """1 + ||q||_inf + what rounding leaves of r: solved means residual <= tol * scale.
+        """1 + ||q||_inf: solved means judged residual <= tol * scale, each contact at its own scale."""
+        return float(self.contact_scales.max(initial=1.0))
 
-        r is of the size of q_c / W_cc, c a contact, and the edge of a cone, unlike a bound, is not a number
-        that r can lie on exactly.
-        """
-        q = np.abs(self.q).reshape(-1, self.dim).max(axis=1, initial=0.0)
-        W = np.abs(self.W.diagonal()).reshape(-1, self.dim).mean(axis=1)
+    @cached_property
+    def contact_scales(self) -> Array:
+        """1 + ||q_c||_inf of every contact c [n_c]."""
+        return 1.0 + self._largest(self.q)
+
+    @cached_property
+    def reach(self) -> float:
+        """The size that the data give to r: max_c (1 + ||q_c||) / max |W_c|, W_c not zero."""
+        W = self._largest(np.abs(self.W).max(axis=1)) if self.n else np.empty(0)
         with np.errstate(over="ignore"):
-            r = q[W > 0.0] / W[W > 0.0]
-        return 1.0 + float(q.max(initial=0.0)) + RESOLUTION * min(float(r.max(initial=0.0)), HUGE)
+            return float((self.contact_scales[W > 0.0] / W[W > 0.0]).max(initial=0.0))
+
+    def _largest(self, x: Any) -> Array:
+        """Return max |x_i| over the rows of every contact [n_c]."""
+        dense = x.toarray() if sp.issparse(x) else np.asarray(x)
+        return np.asarray(np.abs(dense).reshape(-1, self.dim).max(axis=1, initial=0.0))
 
     def velocities(self, r: Array) -> Array:
         """Return v = M^-1 (H r + f) of the global form [n_v].
@@ -127,26 +133,58 @@ class FrictionProblem:
         return np.asarray(form.H.T @ form.velocities(r) + form.w)
 
     def certify(self, z: Array) -> tuple[Array, Array, float]:
-        """Return r projected onto its cones, u, and max |r - P_K(r - u - mu |u_t| e_n)| of that r."""
+        """Return r projected onto its cones, u, and the judged residual of that r, for tol * scale.
+
+        Contact c is off by |r_c - P_K(r_c - u_c - mu |u_t| e_n)|_inf and judged at 1 + ||q_c||_inf. What
+        rounding of r and of u = W r + q alone can do is excused, as in `mcpframe.problem.residual`: unlike a
+        bound, the edge of a cone is not a number that r can lie on exactly.
+        """
         r = np.array(z, dtype=np.float64)
         if not np.isfinite(r).all():
             return r, np.full(self.n, np.nan), math.inf
         with np.errstate(over="ignore", invalid="ignore"):
             r = project_cone(r.reshape(-1, self.dim), self.mu).ravel()
             u = self.relative_velocities(r)
+            off = self._largest(self.natural_map(r, u))
+            if not (np.isfinite(off).all() and np.isfinite(u).all()):
+                return r, u, math.inf
+            excused = (off > ROUNDING * self.contact_scales) & self._is_rounding(r, u)
+        return r, u, self.scale * float(np.max(off / self.contact_scales, where=~excused, initial=0.0))
+
+    def _is_rounding(self, r: Array, u: Array) -> NDArray[np.bool_]:
+        """Return the contacts [n_c] that are off by no more than rounding of r and of W r.
+
+        r - P_K(r - rho u_hat) vanishes for every rho > 0 or for none; rho = |r| / |u_hat| weighs both alike.
+        """
+        r_c, u_hat = r.reshape(-1, self.dim), self._lifted(u)
+        sizes = self._largest(r), self._largest(u_hat)
+        rho = np.divide(*sizes, out=np.ones(self.n_c), where=(sizes[0] > 0.0) & (sizes[1] > 0.0))
+        off = self._largest(r_c - project_cone(r_c - rho[:, None] * u_hat, self.mu))
+        size = np.minimum(np.abs(r), self.reach)
+        return np.asarray(
+            off <= ROUNDING * (self._largest(size) + rho * self._largest(np.abs(self.W) @ size))
+        )
+
+    def natural_residual(self, r: Array, u: Array) -> float:
+        """Return max |r - P_K(r - u - mu |u_t| e_n)|, all contacts at one scale."""
+        if not (np.isfinite(r).all() and np.isfinite(u).all()):
+            return math.inf
+        with np.errstate(over="ignore", invalid="ignore"):
             worst = float(np.abs(self.natural_map(r, u)).max(initial=0.0))
-        return r, u, worst if math.isfinite(worst) and np.isfinite(u).all() else math.inf
+        return worst if math.isfinite(worst) else math.inf
 
     def natural_map(self, r: Array, u: Array) -> Array:
         """Return r - P_K(r - u - mu |u_t| e_n) [n], zero exactly at solutions."""
-        r_c, u_c = r.reshape(-1, self.dim), u.reshape(-1, self.dim)
-        u_hat = u_c.copy()
-        u_hat[:, 0] += self.mu * lengths(u_c[:, 1:])
-        x = r_c - u_hat
-        t = lengths(x[:, 1:])
-        sticks = t <= self.mu * x[:, 0]
+        r_c, u_hat = r.reshape(-1, self.dim), self._lifted(u)
         # Inside the cone the map is u_hat itself: written so, a small u beside a huge r is not rounded away.
-        return np.where(sticks[:, None], u_hat, r_c - project_cone(x, self.mu)).ravel()
+        x = r_c - u_hat
+        return np.where(in_cone(x, self.mu)[:, None], u_hat, r_c - project_cone(x, self.mu)).ravel()
+
+    def _lifted(self, u: Array) -> Array:
+        """Return u + mu |u_t| e_n of every contact [n_c, dim]."""
+        u_hat = u.reshape(-1, self.dim).copy()
+        u_hat[:, 0] += self.mu * lengths(u_hat[:, 1:])
+        return u_hat
 
     def to_mixed_lcp(self, n_f: int = 4) -> MixedLCP:
         """Return the mixed LCP of the friction cone with n_f edges per contact.
@@ -253,6 +291,11 @@ def lengths(t: Array) -> Array:
     return np.asarray(np.abs(np.hypot.reduce(t, axis=1)))
 
 
+def in_cone(x: Array, mu: Array) -> NDArray[np.bool_]:
+    """Return which rows (x_n, x_t) lie in K_mu; without friction, |x_t| = 0 says nothing of x_n."""
+    return np.asarray((lengths(x[:, 1:]) <= mu * x[:, 0]) & (x[:, 0] >= 0.0))
+
+
 def project_cone(x: Array, mu: Array) -> Array:
     """Return the projection of every row (x_n, x_t) onto K_mu = {|x_t| <= mu x_n}.
 
@@ -266,7 +309,7 @@ def project_cone(x: Array, mu: Array) -> Array:
     edge = np.empty_like(x)
     edge[:, 0] = y_n
     edge[:, 1:] = tangent * (mu * y_n / np.where(t > 0.0, t, 1.0))[:, None]
-    return np.where((t <= mu * normal)[:, None], x, edge)
+    return np.where(in_cone(x, mu)[:, None], x, edge)
 
 
 def friction_directions(n_f: int, dim: int = 3) -> Array:

@@ -22,13 +22,15 @@ from mcpframe.exceptions import ProblemError
 from mcpframe.notebook import html
 from mcpframe.problem import facts
 from mcpframe.problem.layout import ContactBlocks, Layout
-from mcpframe.problem.residual import certify_dense, certify_sparse, natural_residual
+from mcpframe.problem.residual import ROUNDING, certify_dense, certify_sparse, natural_residual
 
 Array = NDArray[np.float64]
 
 
 SHOWN_ENTRIES, SHOWN_WHOLE = 6, 400
 """Rows up to which a notebook shows M itself, and where it is not zero."""
+EXCUSED = 1e-6
+"""Most that rounding excuses in a row of an MCP, which has no data that say how large z may be."""
 
 
 class Evaluator(Protocol):
@@ -140,8 +142,13 @@ class MixedLCP:
 
     @cached_property
     def scale(self) -> float:
-        """1 + ||q||_inf: solved means r <= tol * scale."""
+        """1 + ||q||_inf: solved means judged residual <= tol * scale, every row at its own 1 + |q_i|."""
         return 1.0 + float(np.abs(self.q).max(initial=0.0))
+
+    @cached_property
+    def weights(self) -> Array:
+        """What each row's residual counts where it is compared with tol * scale: scale / (1 + |q_i|) [n]."""
+        return self.scale / (1.0 + np.abs(self.q))
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
@@ -186,7 +193,10 @@ class MixedLCP:
         return facts.equilibrate(self.M)
 
     def certify(self, z: Array) -> tuple[Array, Array, float]:
-        """Return z clipped into its bounds, w = M z + q, and the natural residual of that z."""
+        """Return z clipped into its bounds, w = M z + q, and the judged residual (see `problem.residual`).
+
+        It is to be compared with tol * scale; `natural_residual` is the plain figure.
+        """
         z = np.array(z, dtype=np.float64)
         w = np.empty(self.n)
         if isinstance(self.M, np.ndarray):
@@ -194,6 +204,11 @@ class MixedLCP:
         M = self.M_csr
         residual = certify_sparse(M.data, M.indices, M.indptr, self.q, self.lower, self.upper, z, w)
         return z, w, residual
+
+    def natural_residual(self, z: Array, w: Array) -> float:
+        """Return max |z - clip(z - w, l, u)|, all rows at one scale."""
+        residual: float = natural_residual(z, w, self.lower, self.upper)
+        return residual
 
     def evaluator(self) -> Evaluator:
         """Return F(z) = M z + q and its constant Jacobian."""
@@ -235,8 +250,13 @@ class MCP:
 
     @property
     def scale(self) -> float:
-        """1: solved means r <= tol, for F has no vector q to be measured against."""
+        """1: solved means r_i <= tol in every row, for F has no vector q to be measured against."""
         return 1.0
+
+    @property
+    def weights(self) -> Array:
+        """Ones: every row counts the same [n]."""
+        return np.ones(self.n)
 
     @cached_property
     def free(self) -> NDArray[np.bool_]:
@@ -286,10 +306,27 @@ class MCP:
         return function.expand() if self.F.is_a("SXFunction") else function
 
     def certify(self, z: Array) -> tuple[Array, Array, float]:
-        """Return z clipped into its bounds, w = F(z), and the natural residual of that z."""
+        """Return z clipped into its bounds, w = F(z), and the judged residual of that z.
+
+        As for a mixed LCP, with 1 as the scale of every row, and the terms |dF/dz| |z| for rounding.
+        """
         z = np.clip(np.asarray(z, dtype=np.float64), self.lower, self.upper)
         w = _Buffered(self.dense_F, self.p)(z)
-        return z, w, natural_residual(z, w, self.lower, self.upper)
+        residual = self.natural_residual(z, w)
+        return z, w, self._less_rounding(z, w) if ROUNDING < residual <= EXCUSED else residual
+
+    def natural_residual(self, z: Array, w: Array) -> float:
+        """Return max |z - clip(z - w, l, u)|."""
+        residual: float = natural_residual(z, w, self.lower, self.upper)
+        return residual
+
+    def _less_rounding(self, z: Array, w: Array) -> float:
+        """Return the natural residual of the rows that are off by more than rounding."""
+        J = self.evaluator().J(z)
+        terms = abs(J) @ np.abs(z)
+        r = np.abs(np.minimum(np.maximum(w, z - self.upper), z - self.lower))
+        excused = (r > ROUNDING) & (r <= ROUNDING * terms)
+        return float(np.max(r, where=~excused, initial=0.0))
 
     def evaluator(self) -> Evaluator:
         """Return F and its sparse Jacobian at the current parameters."""

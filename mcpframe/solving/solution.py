@@ -20,7 +20,7 @@ AT_LOWER, AT_UPPER, BASIC = 0, 1, 2
 class Status(Enum):
     """How a solve ended; the value says what the user can do about it."""
 
-    SOLVED = "The natural residual meets the tolerance."
+    SOLVED = "The residual of every row meets the tolerance."
     INACCURATE = "The solver claimed success, but the residual is too large: try 'auto', or loosen tol."
     RAY = "Pivoting ended on a ray: there may be no solution, or M is outside the method's class; try 'auto'."
     INFEASIBLE = "No z within the bounds gives w the signs it needs: check the data."
@@ -74,8 +74,9 @@ class Solution:
     Attributes:
         z: the point, within its bounds [n].
         w: M z + q, or F(z) [n].
-        residual: natural residual of z, +inf where z or w is not finite.
-        status: SOLVED only when residual <= tol * scale.
+        residual: natural residual of z, all rows at one scale; +inf where z or w is not finite.
+        scaled_residual: the worst row, each over its own 1 + |q_i|, rounding excused: what is judged.
+        status: SOLVED only when scaled_residual <= tol.
         claimed: what the solver had said.
         solver: name of the solver asked; `method` names the one that answered.
         seconds: wall time inside the solver; building the problem and certifying it are not in it.
@@ -91,6 +92,7 @@ class Solution:
     method: str
     iterations: int
     seconds: float
+    scaled_residual: float = np.inf
     message: str = ""
     basis: NDArray[np.int8] | None = None
     ray: Array | None = None
@@ -119,7 +121,7 @@ class Solution:
         about = {
             "status": html.verdict(self.status.name, self.ok),
             "note": self.message if self.ok else self.why,
-            "residual": f"{self.residual:.3g}",
+            "residual": f"{self.residual:.3g}, of the worst row {self.scaled_residual:.3g}",
             "solver": self.solver if self.method in ("", self.solver) else f"{self.solver}, by {self.method}",
             "iterations": self.iterations,
             "time": html.duration(self.seconds),

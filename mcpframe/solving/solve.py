@@ -43,7 +43,7 @@ def solve(
         solver: a name, a solver, or a config table ``{"name": ..., option: value}``.
         z0: point to start from [n].
         basis: codes to start from [n], such as ``previous.basis``; goes before z0.
-        tol: solved means natural residual <= tol * problem.scale.
+        tol: solved means that every row is off by no more than tol (1 + |q_i|), or by rounding.
         time_limit: seconds after which the solver should stop.
         throw: raise `NotSolvedError` unless the answer is certified.
         options: options of the solver, when it is given by name.
@@ -102,17 +102,18 @@ def _is_number(value: Any) -> bool:
 
 
 def certify(problem: Any, claim: Claim, tol: float, solver: str, seconds: float) -> Solution:
-    """Recompute w and the natural residual of a claim, and set the status they deserve.
+    """Recompute w and the residual of a claim, and set the status they deserve.
 
     Args:
-        tol: absolute tolerance of the residual.
+        tol: tolerance of the judged residual, tol * problem.scale of `solve`.
     """
-    z, w, residual = _residual(problem, claim.z)
-    status, message = _judge(problem, claim, residual, tol)
+    z, w, judged = _residual(problem, claim.z)
+    status, message = _judge(problem, claim, judged, tol)
     return Solution(
         z=z,
         w=w,
-        residual=residual,
+        residual=_natural(problem, z, w, judged),
+        scaled_residual=judged / problem.scale,
         status=status,
         claimed=claim.status,
         solver=solver,
@@ -123,7 +124,9 @@ def certify(problem: Any, claim: Claim, tol: float, solver: str, seconds: float)
         basis=claim.basis,
         ray=claim.ray,
         farkas=claim.farkas if status is Status.INFEASIBLE else None,
-        relaxed_residual=None if claim.relaxed_z is None else _residual(problem, claim.relaxed_z)[2],
+        relaxed_residual=None
+        if claim.relaxed_z is None
+        else _natural(problem, *_residual(problem, claim.relaxed_z)),
         alternatives=tuple(_certified_only(problem, claim.alternatives, tol)) if claim.alternatives else (),
         trace=claim.trace,
     )
@@ -136,7 +139,7 @@ def _judge(problem: Any, claim: Claim, residual: float, tol: float) -> tuple[Sta
     if claim.status is Status.SOLVED or claim.status is Status.INACCURATE:
         if not math.isfinite(residual):
             return Status.NUMERICAL, claim.message or "the solver returned a point that is not finite"
-        return Status.INACCURATE, claim.message or f"natural residual {residual:.3g} exceeds {tol:.3g}"
+        return Status.INACCURATE, claim.message or f"residual {residual:.3g} exceeds {tol:.3g}"
     if claim.status is Status.INFEASIBLE and not _holds(problem, claim.farkas):
         return Status.NUMERICAL, "the solver claimed infeasibility with a certificate that does not hold"
     return claim.status, claim.message
@@ -165,6 +168,13 @@ def _residual(problem: Any, z: Any) -> tuple[Array, Array, float]:
         return missing, missing.copy(), math.inf
     certified: tuple[Array, Array, float] = problem.certify(point)
     return certified
+
+
+def _natural(problem: Any, z: Array, w: Array, judged: float) -> float:
+    """Return the residual with all rows at one scale; as judged for problems that know no other."""
+    if math.isinf(judged) or not hasattr(problem, "natural_residual"):
+        return judged
+    return float(problem.natural_residual(z, w))
 
 
 def run_solver(

@@ -25,7 +25,7 @@ from mcpframe.jit import (
     inline,
     kernel,
 )
-from mcpframe.problem.residual import dot
+from mcpframe.problem.residual import clip_into, dot, judge_dense
 from mcpframe.solvers.lemke.kernels import (
     ENDED,
     LARGEST_PIVOT,
@@ -42,10 +42,8 @@ from mcpframe.solvers.lemke.kernels import (
 from mcpframe.solvers.shared.active_set import (
     FINE,
     active_set,
-    clip_into,
     correct,
     factor_basis,
-    residual_of,
     rest_point,
 )
 from mcpframe.solvers.shared.dense import largest_size
@@ -245,7 +243,7 @@ def sharpen(
 ) -> Any:
     """Return the residual of z, after replacing z by the point of its basis where that is better."""
     clip_into(lower, upper, z)
-    residual = residual_of(M, q, lower, upper, z, w)
+    residual = judge_dense(M, q, lower, upper, z, w, False)
     size = largest_size(R[W_BASE], q.shape[0])
     if residual <= FINE * size:
         return residual
@@ -255,11 +253,9 @@ def sharpen(
         correct(M, q, z_new, work, k)
         correct(M, q, z_new, work, k)
         clip_into(lower, upper, z_new)
-        sharper = residual_of(M, q, lower, upper, z_new, w)
-        if sharper < residual:
+        if judge_dense(M, q, lower, upper, z_new, w, False) < residual:
             copy_into(z, z_new)
-            return sharper
-    return residual
+    return judge_dense(M, q, lower, upper, z, w, True)
 
 
 @inline

@@ -136,11 +136,11 @@ def scatter_scaled(values, rows, columns, row, column, J):  # type: ignore[no-un
         J[rows[k], columns[k]] = row[rows[k]] * values[k] * column[columns[k]]
 
 
-@kernel(Vector, Vector, Vector, Vector, Vector, Vector)
-def scaled_residual(y, F, lower, upper, row, column):  # type: ignore[no-untyped-def]
-    """Return the natural residual of z = column * y in the units of the problem, for F = row * F(z).
+@kernel(Vector, Vector, Vector, Vector, Vector, Vector, Vector)
+def scaled_residual(y, F, lower, upper, row, column, weights):  # type: ignore[no-untyped-def]
+    """Return the largest weights * |z - clip(z - F(z), l, u)|, z = column * y, F = row * F(z).
 
-    The scales are powers of two, so this is the very number that the framework will compute.
+    The scales are powers of two: but for what rounding excuses, this is the number that is judged.
     """
     worst = 0.0
     for i in range(y.shape[0]):
@@ -148,5 +148,5 @@ def scaled_residual(y, F, lower, upper, row, column):  # type: ignore[no-untyped
         step = min(max(w, (y[i] - upper[i]) * column[i]), (y[i] - lower[i]) * column[i])
         if not math.isfinite(w + step):
             return math.inf
-        worst = max(worst, abs(step))
+        worst = max(worst, weights[i] * abs(step))
     return worst

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.jit import callee, inline
-from mcpframe.problem.residual import natural_entry, row_dot
+from mcpframe.problem.residual import clip_into, judge_dense, row_dot
 from mcpframe.solvers.shared.dense import largest_size, lu_factor, lu_solve
 from mcpframe.solvers.shared.tableau import AT_LOWER, AT_UPPER, BASIC
 
@@ -27,17 +27,6 @@ def rest_point(lower: float, upper: float, code: int) -> float:
     if code == AT_UPPER and upper < np.inf:
         return upper
     return lower if lower > -np.inf else (upper if upper < np.inf else 0.0)
-
-
-@callee
-def residual_of(M: Any, q: Any, lower: Any, upper: Any, z: Any, w: Any) -> float:
-    """Write w = M z + q and return the natural residual."""
-    n = q.shape[0]
-    worst = 0.0
-    for i in range(n):
-        w[i] = q[i] + row_dot(M, i, z, 0, n)
-        worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
-    return worst
 
 
 @callee
@@ -99,13 +88,6 @@ def recode(lower: Any, upper: Any, z: Any, w: Any, codes: Any, size: float) -> i
     return changed
 
 
-@inline
-def clip_into(lower: Any, upper: Any, z: Any) -> None:
-    """Project z onto its bounds."""
-    for i in range(z.shape[0]):
-        z[i] = min(max(z[i], lower[i]), upper[i])
-
-
 @callee
 def active_set(
     M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, w: Any, work: Any, limit: int
@@ -125,12 +107,12 @@ def active_set(
         if k < 0:
             return np.inf, step + 1, first
         correct(M, q, z, work, k)
-        residual = residual_of(M, q, lower, upper, z, w)
+        residual = judge_dense(M, q, lower, upper, z, w, False)
         wrong = recode(lower, upper, z, w, codes, size)
         if wrong == 0:
             if residual > FINE * size:
                 correct(M, q, z, work, k)
-                residual = residual_of(M, q, lower, upper, z, w)
+                residual = judge_dense(M, q, lower, upper, z, w, True)
             clip_into(lower, upper, z)
             return residual, step + 1, first
         first = wrong if step == 0 else first

@@ -83,7 +83,7 @@ def active_set_polish(
             search.descend(codes, max_steps)
             if search.finished():
                 break
-    return Polished(search.z, search.basis, search.residual, search.steps)
+    return Polished(search.z, search.basis, problem.certify(search.z)[2], search.steps)
 
 
 def strict_tolerance(problem: MixedLCP, tol: float) -> float:
@@ -128,7 +128,8 @@ class _Search:
         self.problem, self.deadline, self.steps, self.singular = problem, deadline, 0, False
         self.M_size = abs(problem.M)
         start = np.where(np.isfinite(z), z, 0.0)
-        self.z, self.w, self.residual = problem.certify(start)
+        self.z, self.w, _ = problem.certify(start)
+        self.off = self.distances(self.z, self.w)
         with np.errstate(all="ignore"):
             self.basis = guess_basis(problem, self.z, self.w)
         self.start = self.z, self.w
@@ -152,7 +153,16 @@ class _Search:
         """Return whether the residual is at rounding level or time is up."""
         size = self.M_size @ np.abs(self.z) + np.abs(self.problem.q)
         floor = ROUNDING * float(size.max(initial=0.0))
-        return bool(self.residual <= floor) or perf_counter() > self.deadline
+        return bool(self.off.max(initial=0.0) <= floor) or perf_counter() > self.deadline
+
+    def distances(self, z: Array, w: Array) -> Array:
+        """Return |z - clip(z - w, l, u)| row by row [n]."""
+        return np.abs(np.minimum(np.maximum(w, z - self.problem.upper), z - self.problem.lower))
+
+    def residual(self, off: Array) -> float:
+        """Return the residual as it is judged, rounding included: here it can still be improved on."""
+        worst = float((self.problem.weights * off).max(initial=0.0))
+        return worst if math.isfinite(worst) else math.inf
 
     def descend(self, codes: Codes, max_steps: int) -> None:
         """Take active-set steps until the codes repeat or nothing is left to improve."""
@@ -189,7 +199,8 @@ class _Search:
         """Keep the clipped z if its residual is smaller; return z, or None where it is not finite."""
         if not np.isfinite(z).all():
             return None
-        clipped, w, residual = self.problem.certify(z)
-        if residual < self.residual:
-            self.z, self.w, self.residual, self.basis = clipped, w, residual, codes
+        clipped, w, _ = self.problem.certify(z)
+        off = self.distances(clipped, w)
+        if self.residual(off) < self.residual(self.off):
+            self.z, self.w, self.off, self.basis = clipped, w, off, codes
         return z

@@ -48,6 +48,7 @@ class ScaledModel(ABC):
         self.problem, self.row, self.column, self.sparse = problem, row, column, sparse
         self.n = problem.n
         self.lower, self.upper = problem.lower / column, problem.upper / column
+        self.weights = problem.weights
         self.evaluations = 0
 
     @abstractmethod
@@ -59,21 +60,21 @@ class ScaledModel(ABC):
         """Compute the scaled Jacobian, dense or csc."""
 
     def residual(self, y: Array, F: Array) -> float:
-        """Return the natural residual in the units of the problem; +inf where anything is not finite."""
-        return float(scaled_residual(y, F, self.lower, self.upper, self.row, self.column))
+        """Return the residual as the problem judges it, rounding included; +inf where it is not finite."""
+        return float(scaled_residual(y, F, self.lower, self.upper, self.row, self.column, self.weights))
 
     def project(self, y: Array) -> Array:
         """Return the nearest point within the bounds."""
         return np.minimum(np.maximum(y, self.lower), self.upper)
 
     def worst_row(self, y: Array, F: Array) -> str:
-        """Return the name of the row with the largest natural residual, such as ``z[3]``."""
+        """Return the name of the row with the largest residual, such as ``z[3]``."""
         if self.n == 0:
             return ""
         step = np.minimum(
             np.maximum(F / self.row, (y - self.upper) * self.column), (y - self.lower) * self.column
         )
-        worst = int(np.argmax(np.abs(step)))
+        worst = int(np.argmax(np.abs(step) * self.weights))
         return self.problem.layout.label(worst)
 
     def codes(self, y: Array, F: Array) -> NDArray[np.int8]:

@@ -214,7 +214,7 @@ def test_options_and_tolerance_reach_the_solver(run, path, registries):
     status, out, _ = run("solve", path, "--solver", "diagonal", "--option", "sweeps=7", "--tol", "1e-3")
     assert status == 0
     assert "iterations  7" in out
-    assert "certified up to 0.005" in out
+    assert "certified up to 0.001" in out
 
 
 def test_a_config_file_chooses_the_solver(run, path, tmp_path):

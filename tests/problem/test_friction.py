@@ -57,6 +57,33 @@ def test_the_certificate_refuses_other_impulses(r):
     assert block(-1.0, 3.0).certify(np.array(r))[2] > 0.01
 
 
+def test_without_friction_a_contact_never_pulls():
+    problem = FrictionProblem(np.eye(3), [1.0, 0.0, 0.0], 0.0)
+    zero, pull = np.zeros(3), np.array([-1.0, 0.0, 0.0])
+    assert problem.certify(zero)[2] == 0.0
+    np.testing.assert_array_equal(problem.certify(pull)[0], zero)
+    assert problem.natural_residual(pull, pull + problem.q) == 1.0
+    np.testing.assert_array_equal(mf.solve(problem).z, zero)
+
+
+def test_contacts_beside_a_huge_one_are_judged_at_their_own_scale():
+    W, q = np.eye(6), np.array([-1e11, 0.0, 0.0, -1.0, 0.0, 0.0])
+    problem = FrictionProblem(W, q, 0.5)
+    assert problem.certify(-q)[2] == 0.0
+    off = problem.certify(-q + [0.0, 0.0, 0.0, 0.24, 0.0, 0.0])
+    assert off[2] == pytest.approx(0.12 * problem.scale)
+    assert problem.natural_residual(off[0], off[1]) < 1e-9 * problem.scale
+
+
+@pytest.mark.parametrize("mass", [1e3, 1e9, 1e12])
+def test_the_edge_of_a_cone_is_met_to_rounding_of_the_impulse(mass):
+    v = 3.0 * np.array([np.cos(0.3), np.sin(0.3)])
+    problem = FrictionProblem(np.eye(3) / mass, [-1.0, *v], 0.5)
+    r = mass * np.r_[1.0, -0.5 * v / 3.0]
+    assert problem.certify(r)[2] <= 1e-14
+    assert problem.certify(r * [1.0, 1.0, 1.0 - 1e-9])[2] > 1e-8
+
+
 def test_the_certified_point_lies_in_the_cones():
     z, _, _ = block(-1.0, 3.0).certify(np.array([1.0, 5.0, 0.0]))
     assert np.hypot(z[1], z[2]) <= 0.5 * z[0] + ROUNDING

@@ -11,11 +11,6 @@ ROUNDING = 1e-14
 """A few units in the last place of numbers of size one."""
 
 
-def natural_residual(z, w, lower, upper):
-    """The definition, word by word."""
-    return float(np.abs(z - np.clip(z - w, lower, upper)).max(initial=0.0))
-
-
 def test_scalar_bounds_are_broadcast():
     problem = MixedLCP(np.eye(3), np.zeros(3), -1.0, 2)
     np.testing.assert_array_equal(problem.lower, [-1.0] * 3)
@@ -92,12 +87,52 @@ def test_the_residual_is_the_definition_for_dense_and_sparse(rng):
         upper = np.where(rng.random(n) < 0.3, np.inf, np.maximum(lower, 0.0) + rng.random(n))
         point = 3.0 * rng.normal(size=n)
         expected_z = np.clip(point, lower, upper)
-        expected = natural_residual(expected_z, M @ expected_z + q, lower, upper)
+        w = M @ expected_z + q
+        off, size = np.abs(expected_z - np.clip(expected_z - w, lower, upper)), 1.0 + np.abs(q)
         for matrix in (M, sp.csr_array(M)):
-            z, w, residual = MixedLCP(matrix, q, lower, upper).certify(point)
+            problem = MixedLCP(matrix, q, lower, upper)
+            z, w, judged = problem.certify(point)
             np.testing.assert_array_equal(z, expected_z)
             np.testing.assert_allclose(w, M @ z + q, atol=10 * n * ROUNDING)
-            assert abs(residual - expected) <= 10 * n * ROUNDING
+            assert abs(judged - size.max() * (off / size).max()) <= 10 * n * ROUNDING
+            assert abs(problem.natural_residual(z, w) - off.max()) <= 10 * n * ROUNDING
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sp.csr_array])
+def test_rows_beside_a_huge_one_are_judged_at_their_own_scale(matrix):
+    q = np.r_[-1e11, -np.ones(20)]
+    problem = MixedLCP(matrix(np.eye(21)), q)
+    right, wrong = -q, -q + np.r_[0.0, np.full(20, 0.24)]
+    assert problem.certify(right)[2] == 0.0
+    assert problem.certify(wrong)[2] == pytest.approx(0.12 * problem.scale)
+    assert problem.natural_residual(wrong, wrong + q) < 1e-9 * problem.scale
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sp.csr_array])
+def test_what_rounding_alone_does_to_a_row_is_excused_at_any_tolerance(matrix, rng):
+    # Heavy things: M is small, z = 1e9 / 3, and the third row adds up what nearly cancels.
+    third = 1e9 / 3.0
+    M = np.array([[3e-9, 0.0, 0.0], [0.0, 3e-9, 0.0], [1.0, -1.0, 1.0]])
+    problem = MixedLCP(matrix(M), [-1.0, -1.0, 0.0], -np.inf, np.inf)
+    ulp = np.spacing(third)
+    assert problem.certify(np.array([third + ulp, third, 0.0]))[2] <= 1e-15
+    assert problem.certify(np.array([third + 1e3 * ulp, third, 0.0]))[2] > 1e-5
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sp.csr_array])
+def test_a_point_on_its_way_to_infinity_is_excused_nothing(matrix):
+    # w_1 + w_2 = -2 whatever z is: no solution, but at z = (t, t) rounding hides it from t = 1e16 on.
+    problem = MixedLCP(matrix(np.array([[1.0, -1.0], [-1.0, 1.0]])), [-1.0, -1.0])
+    assert problem.certify(np.array([1e16, 1e16]))[2] == 1.0
+
+
+def test_rounding_is_excused_in_a_nonlinear_row_up_to_a_limit():
+    z = casadi.SX.sym("z")
+    problem = MCP(casadi.Function("F", [z], [1e6 * (z - 3) + 1e-10]), -np.inf, np.inf)
+    assert problem.certify(np.array([3.0]))[2] == 0.0
+    assert problem.natural_residual(np.array([3.0]), np.array([1e-10])) == 1e-10
+    far = MCP(casadi.Function("F", [z], [1e300 * (z - z) + 1.0]), -np.inf, np.inf)
+    assert far.certify(np.array([1e16]))[2] == 1.0
 
 
 def test_a_small_w_beside_a_huge_z_still_counts():

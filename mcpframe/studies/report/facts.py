@@ -78,7 +78,7 @@ def _moment(moment: object) -> str:
 
 def _tolerance(header: Mapping[str, Any]) -> str:
     tol = header.get("tol")
-    return f"{power(tol)}, on r / (1 + ‖q‖∞)" if isinstance(tol, float) else str(tol or UNKNOWN)
+    return f"{power(tol)}, on r_i / (1 + |q_i|)" if isinstance(tol, float) else str(tol or UNKNOWN)
 
 
 def _limit(header: Mapping[str, Any]) -> str:

@@ -128,7 +128,7 @@ def timed_solve(
     return certify(problem, claim, request.tol, solver.name, seconds), error
 
 
-def judged(draft: Row, solution: Solution, error: Exception | None, scale: float, time_limit: float) -> Row:
+def judged(draft: Row, solution: Solution, error: Exception | None, time_limit: float) -> Row:
     """Return the row of a solve; an answer that comes after the time limit counts as none."""
     row = replace(
         draft,
@@ -138,7 +138,7 @@ def judged(draft: Row, solution: Solution, error: Exception | None, scale: float
         ok=solution.ok,
         claim_right=solution.claimed is solution.status,
         residual=solution.residual,
-        scaled_residual=solution.residual / scale,
+        scaled_residual=solution.scaled_residual,
         iterations=solution.iterations,
         solve_seconds=solution.seconds,
         z_digest=hashlib.sha256(solution.z.tobytes()).hexdigest(),

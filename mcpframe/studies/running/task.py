@@ -134,7 +134,7 @@ class Bench:
         start = carry.start(written.problem, case.keys) if unit.kind == "warm" and carry else COLD
         yield Stage("solve", settings.time_limit + GRACE, draft)
         solution, error = timed_solve(solver, written.problem, start, settings.tol, settings.time_limit)
-        row = judged(draft, solution, error, written.problem.scale, settings.time_limit)
+        row = judged(draft, solution, error, settings.time_limit)
         yield Stage("recover", settings.build_limit, row)
         row = recovered(row, written, solution)
         keep = unit.kind == "warm" and row.ok and job.repeat == settings.repeats - 1

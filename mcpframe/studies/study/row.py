@@ -31,7 +31,7 @@ class Row:
         ok: certified by the framework.
         claim_right: the claim agrees with the certificate.
         residual: natural residual of z.
-        scaled_residual: the same over 1 + ‖q‖∞.
+        scaled_residual: of the worst row, each over its own 1 + |q_i|, rounding excused: what is judged.
         iterations: as the method counts them.
         build_seconds: wall time of the formulation's build [s].
         solve_seconds: wall time inside the solver [s].
