@@ -1,5 +1,7 @@
 """The method that fits: a warm start if there is one, then the fastest method for the facts, then the others.
 
+Time. As long as other methods have not been tried, one gets half of the time that is left.
+
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
 pivots; a large sparse one to `newton` and `ipm` first. What is left unsolved is checked for a proof of
 infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a friction
@@ -15,6 +17,7 @@ and without a proof of that, costs the time of all of them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from time import perf_counter
 from typing import Any, ClassVar, final
@@ -30,6 +33,7 @@ from mcpframe.solvers.lemke.method import Lemke
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
 from mcpframe.solving.stages import SolverStage
+from mcpframe.solving.watch import in_time
 
 Array = NDArray[np.float64]
 
@@ -37,6 +41,8 @@ LARGE = 400
 """From this size on a sparse problem goes to the sparse methods first."""
 SPARSE = 0.05
 """Share of nonzeros below which a large problem counts as sparse."""
+SHARE = 0.5
+"""Of the time that is left, what a method may take as long as others have not been tried."""
 
 LEMKE = Lemke()
 _CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP"}
@@ -53,11 +59,13 @@ class Auto(AbstractSolver):
 
     def _solve(self, problem: Any, request: Request) -> Claim:
         search = _Search(problem, request)
-        for method in self._methods(problem):
+        methods = list(self._methods(problem))
+        for k, method in enumerate(methods):
+            share = SHARE if k + 1 < len(methods) and self.fallbacks else 1.0
             if method == "infeasible":
-                if search.proves_infeasible():
+                if search.proves_infeasible(share):
                     break
-            elif search.run(_solver(method)) or not self.fallbacks:
+            elif search.run(_solver(method), share) or not self.fallbacks:
                 break
             if perf_counter() > request.deadline:
                 break
@@ -105,26 +113,34 @@ class _Search:
         self.iterations = 0
         self.said: list[str] = []
 
-    def run(self, solver: AbstractSolver) -> bool:
-        """Let a method try; return whether its point meets the tolerance."""
+    def run(self, solver: AbstractSolver, share: float) -> bool:
+        """Let a method try for its share of the time; return whether its point meets the tolerance."""
         reason = solver.why_unsupported(self.problem)
         if reason:
             self.said.append(reason)
             return False
-        claim = solver._solve(self.problem, self.request)
+        request = replace(self.request, deadline=self._deadline(share), kept=[])
+        claim = in_time(lambda: solver._solve(self.problem, request), self.problem.n, request.deadline)
+        if claim is None:  # the clock has overtaken it
+            claim = request.kept[-1] if request.kept else Claim(np.zeros(self.problem.n), Status.TIME_LIMIT)
         claim.method = claim.method or solver.name
         self.iterations += claim.iterations
         residual = self.problem.certify(claim.z)[2]
         if residual < self.residual or not self.said:
             self.best, self.residual = claim, residual
+            self.request.kept.append(claim)
         if self.residual <= self.request.tol:
             return True
         self.said.append(f"{solver.name}: {claim.status.name}, residual {residual:.2g}")
         return False
 
-    def proves_infeasible(self) -> bool:
+    def _deadline(self, share: float) -> float:
+        now = perf_counter()
+        return now + share * (self.request.deadline - now)
+
+    def proves_infeasible(self, share: float) -> bool:
         """Look for a proof that there is no solution."""
-        farkas = find_certificate(self.problem, max(1e-3, self.request.deadline - perf_counter()))
+        farkas = find_certificate(self.problem, max(1e-3, self._deadline(share) - perf_counter()))
         if farkas is None:
             return False
         self.best.status, self.best.farkas, self.best.method = Status.INFEASIBLE, farkas, "infeasibility"

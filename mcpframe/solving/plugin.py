@@ -10,7 +10,7 @@ import importlib.util
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -74,12 +74,14 @@ class Request:
         z0: point to start from [n], or None.
         basis: codes to start from [n] (AT_LOWER, AT_UPPER, BASIC), or None; goes before z0.
         deadline: value of ``time.perf_counter()`` after which to stop with TIME_LIMIT.
+        kept: claims that a solver leaves here on its way; the last one counts if the clock overtakes it.
     """
 
     tol: float
     z0: Array | None = None
     basis: NDArray[np.int8] | None = None
     deadline: float = math.inf
+    kept: list[Claim] = field(default_factory=list)
 
 
 class AbstractSolver(AbstractPlugin):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from numbers import Real
 from time import perf_counter
 from typing import Any
@@ -19,6 +20,7 @@ from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.registry import SOLVERS
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
+from mcpframe.solving.watch import in_time
 
 Array = NDArray[np.float64]
 VALID_CODES = bytes((AT_LOWER, AT_UPPER, BASIC))
@@ -180,11 +182,16 @@ def _natural(problem: Any, z: Array, w: Array, judged: float) -> float:
 def run_solver(
     solver: AbstractSolver, problem: Any, request: Request
 ) -> tuple[Claim, float, Exception | None]:
-    """Run the solver; an exception inside it becomes a NUMERICAL claim. Interrupts propagate."""
+    """Run the solver; an exception inside it becomes a NUMERICAL claim. Interrupts propagate.
+
+    A solver that does not end with its time limit is left behind, see `mcpframe.solving.watch`.
+    """
     start = perf_counter()
     try:
-        claim = solver._solve(problem, request)
+        claim = in_time(lambda: solver._solve(problem, request), problem.n, request.deadline)
         seconds = perf_counter() - start
+        if claim is None:
+            return _overtaken(problem, request), seconds, None
         if not (isinstance(claim, Claim) and isinstance(claim.status, Status)):
             raise TypeError(f"_solve must return a Claim with a Status, not {claim!r}")
         return claim, seconds, None
@@ -196,6 +203,14 @@ def run_solver(
 
 def _crashed(problem: Any, error: Exception) -> Claim:
     return Claim(np.full(problem.n, np.nan), Status.NUMERICAL, message=f"{type(error).__name__}: {error}")
+
+
+def _overtaken(problem: Any, request: Request) -> Claim:
+    """Return the claim of a solver that the clock has overtaken: the last point that it left on its way."""
+    message = "the time limit was reached within a step that cannot be interrupted"
+    if not request.kept:
+        return Claim(np.zeros(problem.n), Status.TIME_LIMIT, message=message)
+    return replace(request.kept[-1], status=Status.TIME_LIMIT, message=message)
 
 
 def unsupported(problem: Any, reason: str) -> Claim:

@@ -286,6 +286,8 @@ def keep_if_better(residual: float, best: float, z: Any, z_new: Any, codes: Any,
 def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, ray, T, V, K, R, stop):  # type: ignore[no-untyped-def]
     """Solve a dense mixed LCP; return (residual, how the first cold path ended, pivots in all).
 
+    Of paths that met the pivot limit and one that ended on a ray, the ray counts.
+
     Args:
         codes: row 0 holds the starting basis (where warm) and, on return, the one of z; row 1 is workspace.
         max_pivots: limit of one path; 0 means 10 n + 100, doubled from attempt to attempt.
@@ -327,7 +329,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
             if best <= goal or ended != ENDED:
                 break
             from_basis, scaled = True, True
-        if k >= 0 and first == SINGULAR:
+        if k >= 0 and (first == SINGULAR or (first == PIVOT_LIMIT and ended == RAY)):
             first = ended
         if best <= goal or ended == STOPPED:
             return best, ended, total
@@ -338,6 +340,8 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
                     plan = from_basis, False, LARGEST_PIVOT, 0, limit, added
                     _, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
                     total += pivots
+                if stop[0] != 0:
+                    return best, STOPPED, total
                 residual = sharpen(M, q, lower, upper, codes_new, z_new, R[SHARP], w, T, K, R)
                 best = keep_if_better(residual, best, z, z_new, codes[0], codes_new)
                 if best <= goal:

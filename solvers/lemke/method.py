@@ -27,7 +27,8 @@ rule); Sargent 1978 and Dirkse, Ferris 1995 (bounds; start from any basis).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import groupby
 from time import perf_counter
 from typing import final
@@ -48,6 +49,9 @@ from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Status
 from mcpframe.solving.stages import SolverStage
 
 Array = NDArray[np.float64]
+Codes = NDArray[np.int8]
+Stop = NDArray[np.int64]
+Start = tuple[Array, Codes, float]
 
 MANY_FREE_ROWS = 48
 """From here on free rows are eliminated by LAPACK or SuperLU before the dictionary is made."""
@@ -63,6 +67,8 @@ NEIGHBOURS = (1e-6, 1e-5, 1e-8, 1e-11)
 POLISH_STEPS = 10
 NEARLY = 1e-3
 """Residual, over the problem's scale, of a point that is worth such a search."""
+FEW_ROWS = 32
+"""Up to this size other bases are tried where every path ends on a ray."""
 
 _STATUS = {
     ENDED: (Status.NUMERICAL, "every path ended on a basis that does not hold to the tolerance"),
@@ -128,44 +134,72 @@ class Lemke(AbstractSolver):
             codes, start is not None, request.tol, self.max_pivots, self.attempts,
             z, ray, *work,
         )  # fmt: skip
-        if self._most_seconds(n) < BRIEF * (request.deadline - perf_counter()):
-            residual, ended, pivots = solve_dense(*arguments, NEVER)
-        else:
-            with alarm(request.deadline) as stop:
-                residual, ended, pivots = solve_dense(*arguments, stop)
-        claim = _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
-        if self.attempts > 1 and request.tol < residual <= NEARLY * problem.scale:
-            return self._sharpened(problem, request, claim)
+        brief = self._most_seconds(n) < BRIEF * (request.deadline - perf_counter())
+        with nullcontext(NEVER) if brief else alarm(request.deadline) as stop:
+            residual, ended, pivots = solve_dense(*arguments, stop)
+            claim = _claim(z, residual, ended, pivots, codes[0], ray, request.tol)
+            if self.attempts > 1 and claim.status is not Status.SOLVED:
+                return self._tried_again(problem, request, claim, residual, stop)
         return claim
 
-    def _sharpened(self, problem: MixedLCP, request: Request, claim: Claim) -> Claim:
-        """Look for a basis that holds where every path has ended on one that does not.
-
-        Paths of neighbouring problems, with more on the diagonal of M, end near the point of least norm; from
-        there an active-set polish finds the basis of redundant contacts that is farthest from singular.
-        """
-        size, n, work = float(np.abs(problem.M_dense).max()), problem.n, thread_workspace(problem.n)
-        for share in NEIGHBOURS:
-            M, codes, z = problem.M_dense + share * size * np.eye(n), np.zeros((2, n), np.int8), np.empty(n)
-            data = M, problem.q, problem.lower, problem.upper
-            solve_dense(
-                *data,
-                codes,
-                False,
-                request.tol,
-                self.max_pivots,
-                DEFAULT_ATTEMPTS,
-                z,
-                np.zeros(n),
-                *work,
-                NEVER,
-            )
+    def _tried_again(
+        self, problem: MixedLCP, request: Request, claim: Claim, residual: float, stop: Stop
+    ) -> Claim:
+        """Try what the failure suggests: neighbouring problems, or other bases to start from."""
+        if claim.status is Status.RAY and problem.n <= FEW_ROWS:
+            tries = self._from_other_bases(problem, request, stop)
+        elif claim.status is Status.NUMERICAL or residual <= NEARLY * problem.scale:
+            tries = self._from_neighbours(problem, request, stop)
+        else:
+            return claim
+        for z, codes, off in tries:
+            if stop[0] != 0:
+                break
+            if claim.status is Status.RAY and off > NEARLY * problem.scale:
+                continue
             polished = active_set_polish(
-                problem, z, basis=codes[0], max_steps=POLISH_STEPS, deadline=request.deadline
+                problem, z, basis=codes, max_steps=POLISH_STEPS, deadline=request.deadline
             )
-            if problem.certify(polished.z)[2] <= request.tol:
+            if polished.residual <= request.tol:
                 return Claim(polished.z, Status.SOLVED, claim.iterations, basis=polished.basis)
         return claim
+
+    def _from_neighbours(self, problem: MixedLCP, request: Request, stop: Stop) -> Iterator[Start]:
+        """Yield ends of the paths of neighbouring problems, with more on the diagonal of M.
+
+        They lie near the point of least norm; from there an active-set polish finds the basis of redundant
+        contacts, or of free rows whose block is singular, that is farthest from singular.
+        """
+        size, cold = float(np.abs(problem.M_dense).max()), np.zeros(problem.n, np.int8)
+        for share in NEIGHBOURS:
+            M = problem.M_dense + share * size * np.eye(problem.n)
+            yield self._end(M, problem, request, cold, False, stop)
+
+    def _from_other_bases(self, problem: MixedLCP, request: Request, stop: Stop) -> Iterator[Start]:
+        """Yield ends of paths that start elsewhere: from all rows basic, from all but one, from one alone.
+
+        Where a path from the cold basis leaves on a ray, another may end at a solution.
+        """
+        n = problem.n
+        starts = [np.full(n, BASIC, np.int8)]
+        for code, rest in ((BASIC, AT_LOWER), (AT_LOWER, BASIC)):
+            for i in range(n):
+                starts.append(np.full(n, rest, np.int8))
+                starts[-1][i] = code
+        for codes in starts:
+            yield self._end(problem.M_dense, problem, request, codes, True, stop)
+
+    def _end(
+        self, M: Array, problem: MixedLCP, request: Request, start: Codes, warm: bool, stop: Stop
+    ) -> Start:
+        """Return the end of a path for another matrix, or from another basis: z, its codes and residual."""
+        n, codes = problem.n, np.array([start, start])
+        z, work = np.empty(n), thread_workspace(n)
+        bounds = problem.lower, problem.upper
+        attempts = DEFAULT_ATTEMPTS if not warm else 1
+        options = codes, warm, request.tol, self.max_pivots, attempts
+        residual, _, _ = solve_dense(M, problem.q, *bounds, *options, z, np.zeros(n), *work, stop)
+        return z, codes[0], residual
 
     def _most_seconds(self, n: int) -> float:
         """Return how long all paths together can take: each has twice the pivots of the one before."""

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp
+from mcpframe.solvers import auto
 from mcpframe.solvers.auto import Auto
 
 
@@ -28,11 +29,13 @@ def test_a_problem_without_a_solution_is_proved_to_have_none():
     assert y @ problem.q < 0
 
 
-def test_a_fallback_answers_where_pivoting_cannot():
+def test_a_fallback_answers_where_pivoting_cannot(monkeypatch):
     # Three equations for two unknowns and a free variable that occurs nowhere: singular, but consistent.
     M = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]])
     problem = mf.MixedLCP(M, [0.0, 1.0, -1.0], [-np.inf, -np.inf, 0.0])
-    assert not mf.solve(problem, "lemke").ok
+    pivoting = auto.Lemke(attempts=1)
+    assert not mf.solve(problem, pivoting).ok
+    monkeypatch.setattr(auto, "LEMKE", pivoting)
     solution = mf.solve(problem, "auto")
     assert solution.ok
     assert solution.method != "lemke"

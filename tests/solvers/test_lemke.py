@@ -211,3 +211,40 @@ def test_an_empty_problem_and_a_fully_fixed_one_need_no_pivot():
     assert fixed.ok
     assert fixed.z[0] == 2.0
     assert not math.isnan(fixed.residual)
+
+
+def saddle(rng):
+    """[H, -B'; B, 0] with H semidefinite, rows of B repeated, free and boxed rows, and a known solution."""
+    n, m = int(rng.integers(2, 9)), int(rng.integers(1, 5))
+    A, B = rng.standard_normal((n, int(rng.integers(1, n + 1)))), rng.standard_normal((m, n))
+    B[rng.integers(m)] = B[rng.integers(m)]
+    M = np.block([[A @ A.T, -B.T], [B, np.zeros((m, m))]])
+    lower = np.where(rng.random(n + m) < 0.5, -np.inf, 0.0)
+    upper = np.where(rng.random(n + m) < 0.3, 1.0 + rng.random(n + m), np.inf)
+    z, w = np.clip(rng.standard_normal(n + m), lower, upper), np.zeros(n + m)
+    at = np.isfinite(lower) & (rng.random(n + m) < 0.4)
+    z[at], w[at] = lower[at], rng.random(int(at.sum()))
+    return mf.MixedLCP(M, w - M @ z, lower, upper)
+
+
+def test_saddle_problems_with_singular_blocks_of_free_rows_are_solved():
+    # 2 % of them have free rows whose block is singular, with no complementarity row to pair it with.
+    for seed in range(300):
+        solution = mf.solve(saddle(np.random.default_rng([1, seed])), "lemke")
+        assert solution.ok, f"{seed}: {solution!r}"
+
+
+def test_a_ray_is_called_a_ray_even_where_the_first_path_cycles():
+    # Kostreva 1979, problem 2: without a lexicographic rule the path cycles; with it, it ends on a ray.
+    problem = mf.MixedLCP([[1, -1, 3], [2, -1, 3], [-1, -2, 0]], [-1, -1, -1])
+    for attempts in (1, 2, 7):
+        solution = mf.solve(problem, "lemke", attempts=attempts)
+        assert solution.status is mf.Status.RAY
+        assert (solution.ray >= 0).all()
+        assert solution.ray.any()
+
+
+def test_where_the_cold_path_ends_on_a_ray_another_start_may_find_the_solution():
+    problem = mf.MixedLCP([[-1.0, 2.0], [2.0, -1.0]], [-1.0, -1.0])
+    assert mf.solve(problem, "enum").ok
+    assert mf.solve(problem, "lemke").ok
