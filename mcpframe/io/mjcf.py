@@ -27,7 +27,17 @@ from mcpframe.multibody.model.hinge import Hinge
 from mcpframe.multibody.model.link import Link
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Shape, Sphere
+from mcpframe.multibody.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    Geometry,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+)
 from mcpframe.multibody.model.validation import values
 from mcpframe.spatial.transforms import Pose, rotation_from_axis_angle, rotation_from_quaternion
 
@@ -308,6 +318,8 @@ def _shape(m: Any, geom: int) -> Shape | None:
         return (Capsule if kind == "capsule" else Cylinder)(a, 2.0 * b)
     if kind == "box":
         return Box((2.0 * a, 2.0 * b, 2.0 * c))
+    if kind == "ellipsoid":
+        return Ellipsoid((a, b, c))
     if kind == "sphere":
         return Sphere(a)
     return Plane() if kind == "plane" else None

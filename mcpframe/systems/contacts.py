@@ -12,7 +12,7 @@ from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.link import WORLD
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import count
 
@@ -72,6 +72,9 @@ def extreme_points(shape: Shape, pose: Pose, support: Array) -> list[Array]:
         return list(pose @ corners)
     if isinstance(shape, Sphere):
         return [pose.position + shape.radius * support]
+    if isinstance(shape, Ellipsoid):
+        reaching = np.array(shape.radii) ** 2 * (pose.rotation.T @ support)
+        return [pose @ (reaching / np.linalg.norm(reaching / shape.radii))]
     if isinstance(shape, (Capsule, Cylinder)):
         ends = pose @ np.array([[0.0, 0.0, -shape.length / 2.0], [0.0, 0.0, shape.length / 2.0]])
         outwards = support if isinstance(shape, Capsule) else _across(pose.rotation, support)

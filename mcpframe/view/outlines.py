@@ -20,7 +20,16 @@ from mcpframe.arrays import Array, frozen
 from mcpframe.contact.detection.terrain import surface_of
 from mcpframe.exceptions import ModelWarning, PluginError
 from mcpframe.io.robot_files import import_reader
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Shape, Sphere
+from mcpframe.multibody.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Shape,
+    Sphere,
+)
 from mcpframe.spatial.transforms import Pose
 from mcpframe.view.camera import Camera
 
@@ -51,6 +60,8 @@ def reach(shape: Shape) -> float:
     """Return the radius of a ball about the shape's origin that holds it; zero for planes."""
     if isinstance(shape, Sphere):
         return shape.radius
+    if isinstance(shape, Ellipsoid):
+        return max(shape.radii)
     if isinstance(shape, Box):
         return float(np.linalg.norm(shape.size)) / 2.0
     if isinstance(shape, Capsule):
@@ -101,6 +112,14 @@ def _sphere(shape: Sphere, pose: Pose, camera: Camera) -> list[Face]:
     centre = camera.project(pose.position)
     half = centre + shape.radius * np.concatenate([rim, inner[::-1]])
     return [(centre + shape.radius * _circle(), 1.0), (half, HALF)]
+
+
+def _ellipsoid(shape: Ellipsoid, pose: Pose, camera: Camera) -> list[Face]:
+    """Return the ellipse it is seen as: the points furthest along directions d, E d / sqrt(d* E d)."""
+    across = camera.axes[:2] @ pose.rotation * shape.radii
+    centre, shadow = camera.project(pose.position), across @ across.T
+    d = _circle()
+    return [(centre + d @ shadow / np.sqrt(np.einsum("ki,ij,kj->k", d, shadow, d))[:, None], 1.0)]
 
 
 def _box(shape: Box, pose: Pose, camera: Camera) -> list[Face]:
@@ -174,6 +193,7 @@ OUTLINES: dict[type[Any], Callable[..., list[Face]]] = {
     Sphere: _sphere,
     Box: _box,
     Capsule: _capsule,
+    Ellipsoid: _ellipsoid,
     Cylinder: _cylinder,
     Mesh: _mesh,
     HeightField: _heightfield,

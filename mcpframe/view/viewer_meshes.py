@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.terrain import surface_of
 from mcpframe.io.robot_files import import_reader
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Shape, Sphere
+from mcpframe.multibody.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Shape,
+    Sphere,
+)
 from mcpframe.view.outlines import mesh_triangles
 
 ROUND = 24
@@ -20,6 +29,9 @@ DARKER = 0.7
 """Brightness of the half of a ball that shows how it turns."""
 BALL = 3
 """How often the faces of an icosahedron are divided to make a ball."""
+
+LINE = 2e-3
+"""Radius, as a share of its length, of the bar that a segment is drawn as."""
 
 Faces = NDArray[np.int64]
 
@@ -51,12 +63,18 @@ def solids(shape: Shape) -> list[Solid]:
     creation = import_reader("trimesh").creation
     if isinstance(shape, Sphere):
         return _ball(creation.icosphere(subdivisions=BALL, radius=shape.radius))
+    if isinstance(shape, Ellipsoid):
+        mesh = creation.icosphere(subdivisions=BALL)
+        mesh.vertices *= shape.radii
+        return _ball(mesh)
     if isinstance(shape, Box):
         return [_solid(creation.box(extents=shape.size))]
     if isinstance(shape, Cylinder):
         return [_solid(creation.cylinder(radius=shape.radius, height=shape.length, sections=ROUND))]
     if isinstance(shape, Capsule):
-        mesh = creation.capsule(radius=shape.radius, height=shape.length, count=[ROUND, ROUND])
+        mesh = creation.capsule(
+            radius=max(shape.radius, LINE * shape.length), height=shape.length, count=[ROUND, ROUND]
+        )
         mesh.vertices -= mesh.bounds.mean(axis=0)  # some versions put the origin at one end
         return [_solid(mesh, flat=False)]
     return []

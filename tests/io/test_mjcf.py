@@ -8,7 +8,7 @@ import pytest
 from mcpframe.exceptions import FileFormatError, ModelError, ModelWarning, PluginError
 from mcpframe.io.mjcf import load_mjcf, qpos_from_theta, theta_dot_from_qvel, theta_from_qpos
 from mcpframe.multibody.closures import Ball, Gear, Weld
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 mujoco = pytest.importorskip("mujoco")
@@ -265,13 +265,20 @@ def test_primitive_geoms_become_shapes_on_their_places(load):
         "<geom type='plane' size='1 1 1' pos='0 0 -1'/>"
         "<body name='a'><joint pos='0.1 0 0'/><geom name='ball' size='0.1' pos='1 0 0'/>"
         "<geom type='box' size='0.1 0.2 0.3'/><geom type='capsule' size='0.1 0.2'/>"
-        "<geom type='cylinder' size='0.1 0.2'/><geom size='9' contype='0' conaffinity='0'/></body>"
+        "<geom type='cylinder' size='0.1 0.2'/><geom type='ellipsoid' size='0.1 0.2 0.3'/>"
+        "<geom size='9' contype='0' conaffinity='0'/></body>"
     )
     model, _ = load(text)
     (floor,) = model.geometry
     assert (floor.shape, floor.pose.position[2]) == (Plane(), -1.0)
     shapes = [geometry.shape for geometry in model.links[0].geometry]
-    assert shapes == [Sphere(0.1), Box((0.2, 0.4, 0.6)), Capsule(0.1, 0.4), Cylinder(0.1, 0.4)]
+    assert shapes == [
+        Sphere(0.1),
+        Box((0.2, 0.4, 0.6)),
+        Capsule(0.1, 0.4),
+        Cylinder(0.1, 0.4),
+        Ellipsoid((0.1, 0.2, 0.3)),
+    ]
     ball = model.links[0].geometry[0]
     assert ball.name == "ball"
     np.testing.assert_allclose(ball.pose.position, [0.9, 0, 0])  # the link stands at the joint's anchor
@@ -402,7 +409,6 @@ LEFT_OUT = {
     "friction of joints (j)": "",
     "limits of ball joints (ball)": "",
     "contact parameters of geoms (g)": "",
-    "shapes of geoms (egg)": "",
     "gravity compensation (c)": "",
     "fluid (density and viscosity)": "",
     "disabling of parts (limit)": "",
@@ -414,7 +420,7 @@ def test_what_is_left_out_is_named_in_one_warning(load):
     body = (
         "<body name='a'><joint name='j' frictionloss='0.1'/><geom name='g' size='0.1' friction='0.3'/>"
         "<body name='c' gravcomp='1'><joint name='ball' type='ball' range='0 50' limited='true'/>"
-        "<geom name='h' size='0.1'/><geom name='egg' type='ellipsoid' size='0.1 0.2 0.3'/></body></body>"
+        "<geom name='h' size='0.1'/></body></body>"
     )
     option = "<option density='1.2'><flag limit='disable' gravity='disable'/></option>"
     with pytest.warns(ModelWarning) as caught:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mcpframe.exceptions import ModelError
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 
@@ -23,17 +23,24 @@ def test_shapes_are_values():
     [
         lambda size: Sphere(size),
         lambda size: Box((1.0, size, 1.0)),
-        lambda size: Capsule(size, 1.0),
         lambda size: Capsule(1.0, size),
+        lambda size: Ellipsoid((1.0, size, 1.0)),
         lambda size: Cylinder(size, 1.0),
         lambda size: Cylinder(1.0, size),
     ],
-    ids=["sphere", "box", "capsule radius", "capsule length", "cylinder radius", "cylinder length"],
+    ids=["sphere", "box", "capsule length", "ellipsoid radii", "cylinder radius", "cylinder length"],
 )
 @pytest.mark.parametrize("size", [0.0, -1.0, np.nan, np.inf, "wide", None, (1.0, 2.0)])
 def test_lengths_are_positive_numbers(make, size):
-    with pytest.raises(ModelError, match="radius|length|size"):
+    with pytest.raises(ModelError, match="radius|radii|length|size"):
         make(size)
+
+
+@pytest.mark.parametrize("radius", [-1.0, np.nan, np.inf, "wide", None, (1.0, 2.0)])
+def test_a_capsule_may_be_a_segment(radius):
+    assert Capsule(0.0, 1.0).radius == 0.0
+    with pytest.raises(ModelError, match="radius"):
+        Capsule(radius, 1.0)
 
 
 @pytest.mark.parametrize("size", [(1.0, 2.0), (1.0, 2.0, 3.0, 4.0), 1.0, None])

@@ -10,7 +10,7 @@ from scene_mistakes import MISTAKES, PENDULUM
 import mcpframe as mf
 from mcpframe import FileFormatError
 from mcpframe.multibody import closure_rows
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from mcpframe.scene.controller_tables import KINDS
 from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Function, Push
 from mcpframe.scene.model_tables import CLOSURES, PER_DOF
@@ -63,6 +63,7 @@ def test_links_in_line_have_all_that_links_have():
         geometry = [
           { shape = "capsule", radius = 0.02, length = 0.5, name = "bar", pose = { xyz = [0, 0, -0.25] } },
           { shape = "cylinder", radius = 0.1, length = 0.2 },
+          { shape = "ellipsoid", radii = [0.1, 0.2, 0.3] },
         ]
         lower = -1
         upper = 2
@@ -86,7 +87,8 @@ def test_links_in_line_have_all_that_links_have():
     np.testing.assert_array_equal(
         upper.inertia, [[0.02, 0.001, 0.002], [0.001, 0.03, 0.003], [0.002, 0.003, 0.04]]
     )
-    assert [type(shape.shape) for shape in upper.geometry] == [Capsule, Cylinder]
+    assert [type(shape.shape) for shape in upper.geometry] == [Capsule, Cylinder, Ellipsoid]
+    assert upper.geometry[2].shape == Ellipsoid((0.1, 0.2, 0.3))
     assert (upper.geometry[0].name, upper.geometry[0].pose.position.tolist()) == ("bar", [0, 0, -0.25])
     assert (upper.lower[0], upper.upper[0], upper.damping[0]) == (-1.0, 2.0, 0.1)
     assert (lower.parent, lower.armature.tolist(), lower.rest.tolist()) == ("upper", [0.1, 0.2], [0.1, 0.2])

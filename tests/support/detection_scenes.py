@@ -10,10 +10,11 @@ whether it is too deep.
 """
 
 import numpy as np
+from scipy.optimize import brentq
 
 from mcpframe.contact.detection import Detector, Material
 from mcpframe.multibody import Link, Model
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
 EXACT = 1e-12
@@ -72,6 +73,8 @@ def random_shape(rng, kind):
         return Plane()
     if kind is Sphere:
         return Sphere(rng.uniform(0.1, 1.0))
+    if kind is Ellipsoid:
+        return Ellipsoid(rng.uniform(0.1, 1.0, 3))
     if kind is Box:
         return Box(rng.uniform(0.1, 2.0, 3))
     return kind(rng.uniform(0.1, 0.8), rng.uniform(0.1, 2.0))
@@ -81,6 +84,8 @@ def reach(shape, d):
     """How far a shape extends along directions [k, 3] in its axes."""
     if isinstance(shape, Sphere):
         return np.full(len(d), shape.radius)
+    if isinstance(shape, Ellipsoid):
+        return np.linalg.norm(d * shape.radii, axis=1)
     if isinstance(shape, Box):
         return np.abs(d) @ (np.array(shape.size) / 2.0)
     if isinstance(shape, Plane):
@@ -117,8 +122,20 @@ def signed_distance(shape, pose, x):
     if isinstance(shape, Capsule):
         q = q - [0.0, 0.0, np.clip(q[2], -shape.length / 2.0, shape.length / 2.0)]
         return np.linalg.norm(q) - shape.radius
+    if isinstance(shape, Ellipsoid):
+        return _ellipsoid_distance(np.array(shape.radii), q)
     if isinstance(shape, Cylinder):
         d = np.array([np.hypot(q[0], q[1]) - shape.radius, abs(q[2]) - shape.length / 2.0])
     else:
         d = np.abs(q) - np.array(shape.size) / 2.0
     return np.linalg.norm(np.maximum(d, 0.0)) + min(d.max(), 0.0)
+
+
+def _ellipsoid_distance(a, y):
+    """Signed distance of a point from an ellipsoid: the root of its equation by a bracketing search."""
+    low = -(a.min() ** 2) * (1.0 - 1e-12)
+    root = brentq(
+        lambda s: ((a * y / (a**2 + s)) ** 2).sum() - 1.0, low, 10.0 * (1.0 + y @ y + a @ a), xtol=1e-15
+    )
+    nearest = a**2 * y / (a**2 + root)
+    return np.copysign(np.linalg.norm(y - nearest), root)

@@ -7,7 +7,7 @@ from mcpframe import systems
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody import Node, closure_rows
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 from mcpframe.systems.bodies import bar_inertia, box_inertia, sphere_inertia
 from mcpframe.systems.contacts import extreme_points
@@ -206,7 +206,10 @@ def test_contacts_beyond_the_geometry_are_refused():
         systems.contacts_of(systems.sphere().state(), -1)
 
 
-@pytest.mark.parametrize("shape", [Sphere(0.3), Box((0.2, 0.4, 0.6)), Capsule(0.1, 0.5), Cylinder(0.2, 0.7)])
+@pytest.mark.parametrize(
+    "shape",
+    [Sphere(0.3), Box((0.2, 0.4, 0.6)), Capsule(0.1, 0.5), Ellipsoid((0.3, 0.5, 0.8)), Cylinder(0.2, 0.7)],
+)
 def test_extreme_points_lie_on_the_shape_and_nothing_lies_beyond(shape, rng):
     pose = Pose.from_rpy(rng.uniform(-1, 1, 3), rng.uniform(-3, 3, 3))
     support = rng.standard_normal(3)
@@ -225,6 +228,8 @@ def points_in(shape, rng):
         kept = x**2 + y**2 + z**2 <= shape.radius**2
     elif isinstance(shape, Box):
         kept = (np.abs(points) <= np.array(shape.size) / 2).all(axis=1)
+    elif isinstance(shape, Ellipsoid):
+        kept = ((points / shape.radii) ** 2).sum(axis=1) <= 1.0
     elif isinstance(shape, Cylinder):
         kept = (x**2 + y**2 <= shape.radius**2) & (np.abs(z) <= shape.length / 2)
     else:

@@ -6,7 +6,7 @@ from scipy.spatial import ConvexHull
 
 import mcpframe as mf
 from mcpframe import ModelWarning
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from mcpframe.systems.contacts import extreme_points
 from mcpframe.view.camera import Camera
 from mcpframe.view.outlines import ROUND, faces, mesh_points, reach
@@ -15,7 +15,13 @@ ROUNDING = 1e-12
 POLYGON = (2.0 * np.pi / ROUND) ** 2
 """Share of a circle's area and radius that a polygon of ROUND corners may miss: 1 - sin(a)/a < a²."""
 CAMERAS = [Camera(-90, 0), Camera(), Camera(20, 75)]
-SHAPES = [Sphere(0.3), Box((0.2, 0.5, 0.9)), Capsule(0.1, 0.6), Cylinder(0.2, 0.5)]
+SHAPES = [
+    Sphere(0.3),
+    Box((0.2, 0.5, 0.9)),
+    Capsule(0.1, 0.6),
+    Ellipsoid((0.2, 0.3, 0.5)),
+    Cylinder(0.2, 0.5),
+]
 
 
 def name(shape):
@@ -38,6 +44,9 @@ def seen_area(shape, pose, camera):
     across = np.sqrt(1.0 - along[2] ** 2)
     if isinstance(shape, Sphere):
         return np.pi * shape.radius**2
+    if isinstance(shape, Ellipsoid):
+        a, b, c = shape.radii
+        return np.pi * np.linalg.norm(along * [b * c, a * c, a * b])
     if isinstance(shape, Box):
         a, b, c = shape.size
         return along @ [b * c, a * c, a * b]

@@ -7,13 +7,14 @@ pytest.importorskip("trimesh")
 
 import trimesh
 
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from mcpframe.view.viewer_meshes import disc_of, solids
 
 FACETS = 0.02
 """Volume that round shapes lose between their corners, relative: (2 pi / 24)^2 / 6 = 1.1 % across."""
 
 SHAPES = [
+    (Ellipsoid((0.1, 0.2, 0.3)), (0.2, 0.4, 0.6), 4 / 3 * np.pi * 0.006),
     (Sphere(0.3), (0.6, 0.6, 0.6), 4 / 3 * np.pi * 0.3**3),
     (Box((0.1, 0.2, 0.4)), (0.1, 0.2, 0.4), 0.008),
     (Cylinder(0.1, 0.5), (0.2, 0.2, 0.5), np.pi * 0.1**2 * 0.5),

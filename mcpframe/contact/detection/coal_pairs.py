@@ -1,6 +1,7 @@
 """Pairs of shapes without a closed form: distance and normal from coal, patches from the supports along it.
 
-These are cylinders against each other and against boxes and capsules, the convex hulls of meshes, and all
+These are cylinders against each other and against boxes and capsules, ellipsoids against each other and
+against cylinders, the convex hulls of meshes, and all
 bodies on heightfields. A mesh on a half-space needs no library: its vertices have heights.
 """
 
@@ -118,7 +119,7 @@ class CoalPairs:
 def _foreign_pairs(kind: Indices, rules: Rules) -> list[tuple[int, int]]:
     """Return all pairs of shapes that may meet and have no closed form."""
     found = []
-    for i in np.flatnonzero(kind >= rec.CYLINDER).tolist():
+    for i in np.flatnonzero(kind >= rec.CAPSULE).tolist():
         others = [k for k in range(rec.N_KINDS) if (min(kind[i], k), max(kind[i], k)) in rec.FOREIGN]
         partners = np.flatnonzero(np.isin(kind, others))
         found += [(i, int(j)) for j in partners[rules.allowed(i, partners)]]

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import minimize
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.patches import NO_PATCH, Patch, normal_of, overlap
-from mcpframe.contact.detection.solids import Bar, Hull, Rod, Solid, Support
+from mcpframe.contact.detection.solids import Bar, Egg, Hull, Rod, Solid, Support
 from mcpframe.contact.detection.thresholds import PARALLEL, REACHED
 from mcpframe.contact.frames import contact_frame
 
 TOLERANCES = (1e-10, 1e-8, 1e-6)
 """Of coal's iterations, m: all are tried, for the finest may end with a way out that is not the shortest."""
 ITERATIONS = 1000
+NEARBY, POLISHED = 1e-3, 1e-9
+"""Of a normal at an ellipsoid, radians: how far around that of coal it is looked for, and how exactly."""
 SQUARE = 1e-3
 """How far from one the square of a normal's length may be; coal gives none for centres that coincide."""
 
@@ -52,7 +55,7 @@ def meet(
     gap, n, point = _distance(coal, first, second)
     if gap > margin:
         return n, NO_PATCH
-    gap, n = _snapped(first, second, gap, n)
+    gap, n = _polished(first, second, *_snapped(first, second, gap, n))
     for hint in hints:
         gap, n = max((gap, n), _snapped(first, second, -np.inf, hint), key=lambda found: found[0])
     supports = first.support(n), second.support(-n)
@@ -69,6 +72,8 @@ def coal_shape(coal: Any, solid: Solid) -> Any:
         return coal.Capsule(solid.radius, 2.0 * solid.half) if solid.half else coal.Sphere(solid.radius)
     if isinstance(solid, Bar):
         return coal.Cylinder(solid.radius, 2.0 * solid.half)
+    if isinstance(solid, Egg):
+        return coal.Ellipsoid(*solid.radii)
     assert isinstance(solid, Hull)
     points, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for point in solid.points:
@@ -93,9 +98,27 @@ def _snapped(first: Placed, second: Placed, gap: float, n: Array) -> tuple[float
     return gap, n
 
 
+def _polished(first: Placed, second: Placed, gap: float, n: Array) -> tuple[float, Array]:
+    """Return the best separation around a normal: nothing of an ellipsoid is flat that it could snap to."""
+    if not any(isinstance(placed.solid, Egg) for placed in (first, second)):
+        return gap, n
+    tangents = np.array(contact_frame(n))[1:]
+
+    def around(x: Array) -> Array:
+        turned: Array = n + x @ tangents
+        return turned / np.linalg.norm(turned)
+
+    simplex = np.array([[0.0, 0.0], [NEARBY, 0.0], [0.0, NEARBY]])
+    options = {"xatol": POLISHED, "fatol": 0.0, "initial_simplex": simplex}
+    best = minimize(
+        lambda x: -_separation(first, second, around(x)), np.zeros(2), method="Nelder-Mead", options=options
+    )
+    return max((gap, n), (-float(best.fun), around(best.x)), key=lambda found: found[0])
+
+
 def _across_axes(first: Placed, second: Placed, n: Array) -> Array:
     """Return the direction across the axes of two round shapes, between the axes if they are parallel."""
-    if any(isinstance(placed.solid, Hull) for placed in (first, second)):
+    if any(isinstance(placed.solid, (Egg, Hull)) for placed in (first, second)):
         return n
     u, v, d = first.R[:, 2], second.R[:, 2], second.x - first.x
     across = np.cross(u, v)

@@ -13,7 +13,17 @@ from mcpframe.arrays import Array
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.materials import Rules, Surface
 from mcpframe.multibody.memory.skeleton import Skeleton
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from mcpframe.multibody.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+)
 from mcpframe.spatial.transforms import Pose
 
 Indices = NDArray[np.int64]
@@ -23,6 +33,7 @@ KINDS: dict[type, int] = {
     Plane: rec.PLANE,
     Sphere: rec.SPHERE,
     Capsule: rec.CAPSULE,
+    Ellipsoid: rec.ELLIPSOID,
     Cylinder: rec.CYLINDER,
     Box: rec.BOX,
     Mesh: rec.MESH,
@@ -110,13 +121,15 @@ def _places(frames: Array, shapes: Sequence[Surface], hulls: Spheres) -> Array:
 
 
 def _size(shape: Shape) -> tuple[tuple[float, ...], float]:
-    """Return half edges, or radius and half length, and the radius of the bounding sphere."""
+    """Return half edges, radii, or radius and half length, and the radius of the bounding sphere."""
     if isinstance(shape, Sphere):
         return (shape.radius,), shape.radius
     if isinstance(shape, Capsule):
         return (shape.radius, shape.length / 2.0), shape.radius + shape.length / 2.0
     if isinstance(shape, Cylinder):
         return (shape.radius, shape.length / 2.0), math.hypot(shape.radius, shape.length / 2.0)
+    if isinstance(shape, Ellipsoid):
+        return tuple(shape.radii), max(shape.radii)
     if isinstance(shape, Box):
         half = tuple(edge / 2.0 for edge in shape.size)
         return half, math.hypot(*half)

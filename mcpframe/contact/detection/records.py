@@ -27,10 +27,16 @@ for none; whether the part is fixed to the world."""
 SHAPES = MEMORY.integers("shape", SHAPE_ROW)
 ORDER, PLANES, CANDIDATES = MEMORY.integers("bounded"), MEMORY.integers("plane"), MEMORY.integers("candidate")
 # S_KIND, in the order in which the narrow phase takes a pair.
-PLANE, SPHERE, CAPSULE, CYLINDER, BOX, MESH, HEIGHTFIELD = range(7)
-N_KINDS = 7
+PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, HEIGHTFIELD = range(8)
+N_KINDS = 8
 FOREIGN = frozenset(
-    {(CAPSULE, CYLINDER), (CYLINDER, CYLINDER), (CYLINDER, BOX)}
+    {
+        (CAPSULE, CYLINDER),
+        (ELLIPSOID, ELLIPSOID),
+        (ELLIPSOID, CYLINDER),
+        (CYLINDER, CYLINDER),
+        (CYLINDER, BOX),
+    }
     | {(kind, MESH) for kind in range(MESH + 1)}
     | {(kind, HEIGHTFIELD) for kind in range(SPHERE, HEIGHTFIELD)}
 )
@@ -42,7 +48,8 @@ NEVER, ASKED = -1, 1
 
 # Row of FRAMES: the shape's axes, as columns, and its centre, both in the inner axes of its body.
 F_ROTATION, F_POSITION, FRAME = columns(MATRIX, VECTOR)
-# Row of PLACES: the same in the world; half edges, or radius and half length; radius of the bounding sphere.
+# Row of PLACES: the same in the world; half edges, radii, or radius and half length; radius of the bounding
+# sphere.
 P_ROTATION, P_POSITION, P_SIZE, P_RADIUS, PLACE = columns(MATRIX, VECTOR, VECTOR, VECTOR)
 P_AXIS = P_ROTATION + 2 * VECTOR
 """The z axis: normal of a half-space, axis of a capsule or cylinder."""

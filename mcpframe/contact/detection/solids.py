@@ -19,7 +19,7 @@ from scipy.spatial import ConvexHull, QhullError
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL
 from mcpframe.exceptions import ModelError, PluginError
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 RIM = 8
 """Corners of a cap."""
@@ -94,6 +94,25 @@ class Bar:
         cap, across = int(d[2] > 0.0), math.hypot(d[0], d[1])
         side = self.radius * d[:2] / across if across > 0.0 else np.zeros(2)
         return np.array([[*side, self.half if cap else -self.half]]), [2 * RIM + 2 + cap]
+
+
+@dataclass(frozen=True, eq=False)
+class Egg:
+    """Ellipsoid."""
+
+    radii: Array
+
+    def reach(self, d: Array) -> float:
+        """Return |diag(radii) d|."""
+        return float(np.linalg.norm(self.radii * d))
+
+    def support(self, d: Array) -> Support:
+        """Return the furthest point: nothing of it is flat."""
+        return self.furthest(d)
+
+    def furthest(self, d: Array) -> Support:
+        """Return diag(radii²) d / reach."""
+        return (self.radii**2 * d / self.reach(d))[None, :], [0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +217,8 @@ def solid_of(shape: Shape) -> Solid:
         return Rod(shape.radius, 0.0)
     if isinstance(shape, Capsule):
         return Rod(shape.radius, shape.length / 2.0)
+    if isinstance(shape, Ellipsoid):
+        return Egg(np.array(shape.radii))
     if isinstance(shape, Cylinder):
         return Bar(shape.radius, shape.length / 2.0)
     if isinstance(shape, Box):

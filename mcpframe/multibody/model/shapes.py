@@ -41,14 +41,28 @@ class Box:
 
 @dataclass(frozen=True)
 class Capsule:
-    """Segment of a length along z, thickened by a radius; end to end it measures length + 2 radius."""
+    """Segment of a length along z, thickened by a radius; end to end it measures length + 2 radius.
+
+    A radius of zero leaves the segment itself, which meets all shapes but other segments.
+    """
 
     radius: float
     length: float
 
     def __post_init__(self) -> None:
-        _set(self, radius=_positive("Capsule: radius", self.radius))
+        _set(self, radius=_not_negative("Capsule: radius", self.radius))
         _set(self, length=_positive("Capsule: length", self.length))
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """Ellipsoid with its radii (half its lengths) along x, y, z."""
+
+    radii: Sequence[float]
+
+    def __post_init__(self) -> None:
+        radii = _triple("Ellipsoid: radii", self.radii)
+        _set(self, radii=tuple(_positive("Ellipsoid: radii", radius) for radius in radii))
 
 
 @dataclass(frozen=True)
@@ -129,7 +143,7 @@ class HeightField:
         return min(map(min, self.heights)) - self.thickness
 
 
-Shape = Sphere | Box | Capsule | Cylinder | Plane | Mesh | HeightField
+Shape = Sphere | Box | Capsule | Ellipsoid | Cylinder | Plane | Mesh | HeightField
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +186,13 @@ def _positive(name: str, value: Any) -> float:
     number = _number(name, value)
     if number <= 0.0:
         raise ModelError(f"{name} {number:g}; lengths are positive, in metres")
+    return number
+
+
+def _not_negative(name: str, value: Any) -> float:
+    number = _number(name, value)
+    if number < 0.0:
+        raise ModelError(f"{name} {number:g}; it is zero or more, in metres")
     return number
 
 

@@ -8,6 +8,9 @@ from mcpframe.arrays import Array
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.solids import Solid
 
+THIN = 1e-3
+"""Share of its size that a segment counts as thick."""
+
 
 class ShapeSizes:
     """Sizes of the shapes of a detector; see `mcpframe.simulation.step.travel`.
@@ -39,7 +42,8 @@ def _sizes(detector: Detector, i: int) -> tuple[float, float]:
     if solid is None:
         return np.inf, 0.0
     extents = _extents(solid)
-    return float(extents.min()), float(np.linalg.norm(extents))
+    reach = float(np.linalg.norm(extents))
+    return max(float(extents.min()), THIN * reach), reach
 
 
 def _extents(solid: Solid) -> Array:

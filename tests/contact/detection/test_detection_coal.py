@@ -11,7 +11,7 @@ from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.solids import Bar, Hull, Rod, solid_of
 from mcpframe.exceptions import ModelError, PluginError
 from mcpframe.multibody import Model
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Geometry, Mesh, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Plane, Sphere
 from mcpframe.spatial.transforms import Pose, rotation_from_rpy
 
 pytest.importorskip("coal")
@@ -27,6 +27,7 @@ HULL = 1e-6
 LYING = rotation_from_rpy((np.pi / 2, 0, 0))
 """Turns the axis z to -y."""
 ROUND_PAIRS = [(Capsule, Cylinder), (Cylinder, Cylinder), (Cylinder, Box), (Box, Cylinder)]
+ROUND_PAIRS += [(Ellipsoid, Ellipsoid), (Ellipsoid, Cylinder)]
 
 
 def pair_name(pair):

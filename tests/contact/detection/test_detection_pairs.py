@@ -15,13 +15,15 @@ from detection_scenes import (
 )
 
 from mcpframe.contact.frames import contact_frame
-from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Plane, Sphere
 from mcpframe.spatial.transforms import Pose
 
-PLANE_PAIRS = [(Plane, kind) for kind in (Sphere, Capsule, Cylinder, Box)]
+PLANE_PAIRS = [(Plane, kind) for kind in (Sphere, Capsule, Ellipsoid, Cylinder, Box)]
 BOUNDED_PAIRS = [
-    *((Sphere, kind) for kind in (Sphere, Capsule, Cylinder, Box)),
+    *((Sphere, kind) for kind in (Sphere, Capsule, Ellipsoid, Cylinder, Box)),
     (Capsule, Capsule),
+    (Capsule, Ellipsoid),
+    (Ellipsoid, Box),
     (Capsule, Box),
     (Box, Box),
 ]
@@ -85,6 +87,8 @@ def coal_shape(coal, shape):
         return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0)
     if isinstance(shape, Sphere):
         return coal.Sphere(shape.radius)
+    if isinstance(shape, Ellipsoid):
+        return coal.Ellipsoid(*shape.radii)
     if isinstance(shape, Box):
         return coal.Box(*shape.size)
     return (coal.Capsule if isinstance(shape, Capsule) else coal.Cylinder)(shape.radius, shape.length)

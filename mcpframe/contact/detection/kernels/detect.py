@@ -8,6 +8,12 @@ from mcpframe.contact.detection.kernels.broad_phase import find_candidates, plac
 from mcpframe.contact.detection.kernels.capsule import capsule_capsule
 from mcpframe.contact.detection.kernels.capsule_box import capsule_box
 from mcpframe.contact.detection.kernels.contact import Pair, sort_features
+from mcpframe.contact.detection.kernels.ellipsoid import (
+    capsule_ellipsoid,
+    ellipsoid_box,
+    plane_ellipsoid,
+    sphere_ellipsoid,
+)
 from mcpframe.contact.detection.kernels.plane import plane_box, plane_capsule, plane_cylinder, plane_sphere
 from mcpframe.contact.detection.kernels.sphere import (
     sphere_box,
@@ -20,6 +26,7 @@ from mcpframe.contact.detection.records import (
     CANDIDATES,
     CAPSULE,
     CYLINDER,
+    ELLIPSOID,
     FEATURES,
     MARGIN,
     MAX_CONTACTS,
@@ -49,6 +56,8 @@ def meet(ID, XD, pair, kind_1, a, kind_2, b):
             plane_sphere(ID, XD, pair, a, b)
         elif kind_2 == CAPSULE:
             plane_capsule(ID, XD, pair, a, b)
+        elif kind_2 == ELLIPSOID:
+            plane_ellipsoid(ID, XD, pair, a, b)
         elif kind_2 == CYLINDER:
             plane_cylinder(ID, XD, pair, a, b)
         elif kind_2 == BOX:
@@ -60,6 +69,8 @@ def meet(ID, XD, pair, kind_1, a, kind_2, b):
             sphere_sphere(ID, XD, pair, a, b)
         elif kind_2 == CAPSULE:
             sphere_capsule(ID, XD, pair, a, b)
+        elif kind_2 == ELLIPSOID:
+            sphere_ellipsoid(ID, XD, pair, a, b)
         elif kind_2 == CYLINDER:
             sphere_cylinder(ID, XD, pair, a, b)
         elif kind_2 == BOX:
@@ -68,6 +79,10 @@ def meet(ID, XD, pair, kind_1, a, kind_2, b):
             return False
     elif kind_1 == CAPSULE and kind_2 == CAPSULE:
         capsule_capsule(ID, XD, pair, a, b)
+    elif kind_1 == CAPSULE and kind_2 == ELLIPSOID:
+        capsule_ellipsoid(ID, XD, pair, a, b)
+    elif kind_1 == ELLIPSOID and kind_2 == BOX:
+        ellipsoid_box(ID, XD, pair, a, b)
     elif kind_1 == CAPSULE and kind_2 == BOX:
         capsule_box(ID, XD, pair, a, b)
     elif kind_1 == BOX and kind_2 == BOX:
