@@ -58,8 +58,11 @@ from mcpframe.spatial.transforms import Pose
 from mcpframe.systems import register_system
 
 if TYPE_CHECKING:
+    from mcpframe.contact.acceleration_step import AccelerationStep
     from mcpframe.contact.certificate import StepCertificate, certify_step
     from mcpframe.contact.detection.materials import Material
+    from mcpframe.diagnosis.diagnosis import Diagnosis, diagnose
+    from mcpframe.diagnosis.layer import Layer
     from mcpframe.scene.scene import Scene
     from mcpframe.scene.scene_file import load_scene
     from mcpframe.scene.settings import Adaptive, Stepping
@@ -71,6 +74,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LATER = {
+    "AccelerationStep": "mcpframe.contact.acceleration_step",
+    "Diagnosis": "mcpframe.diagnosis.diagnosis",
+    "Layer": "mcpframe.diagnosis.layer",
     "Material": "mcpframe.contact.detection.materials",
     "Scene": "mcpframe.scene.scene",
     "Adaptive": "mcpframe.scene.settings",
@@ -78,6 +84,7 @@ _LATER = {
     "Trajectory": "mcpframe.simulation.recording.trajectory",
     "StepCertificate": "mcpframe.contact.certificate",
     "certify_step": "mcpframe.contact.certificate",
+    "diagnose": "mcpframe.diagnosis.diagnosis",
     "load_scene": "mcpframe.scene.scene_file",
     "load_study": "mcpframe.studies.study.study_file",
     "run_study": "mcpframe.studies.running.runner",
@@ -101,6 +108,7 @@ __all__ = [
     "AbstractContactLaw",
     "AbstractFormulation",
     "AbstractSolver",
+    "AccelerationStep",
     "Adaptive",
     "Claim",
     "Config",
@@ -109,11 +117,13 @@ __all__ = [
     "ContactSet",
     "ContactStep",
     "Corpus",
+    "Diagnosis",
     "FileFormatError",
     "FrictionDirections",
     "FrictionProblem",
     "Hinge",
     "LawRows",
+    "Layer",
     "Layout",
     "Link",
     "MCPModel",
@@ -143,6 +153,7 @@ __all__ = [
     "certify_step",
     "closures",
     "contact_law",
+    "diagnose",
     "formulation",
     "friction_rows",
     "from_pyomo",

@@ -143,7 +143,7 @@ class StepRows:
         if self.c_sigma.any():
             most = np.abs(self.c_sigma).max()
             raise ProblemError(f"exact cone: a contact leans on an impulse besides its own, mu p = {most:g}")
-        A, b = self._without_head()
+        A, b = self.without_head()
         n_v = len(laws.D)
         dim = n_v // laws.mu.size
         n = n_v + dim * n_l
@@ -152,7 +152,7 @@ class StepRows:
         W[np.ix_(place, place)], q[place] = A, b
         return FrictionProblem(W, q, np.concatenate([laws.mu, np.zeros(n_l)]), dim)
 
-    def _without_head(self) -> tuple[Array, Array]:
+    def without_head(self) -> tuple[Array, Array]:
         """Return A - A_xh A_hh⁺ A_hx and b - A_xh A_hh⁺ b_h of limits and contacts.
 
         The rows of the head are zero at a solution: equations, or inequalities in opposite pairs.

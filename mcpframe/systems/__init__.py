@@ -18,6 +18,7 @@ from mcpframe.exceptions import McpframeError, ModelError, PluginError, nearest
 from mcpframe.multibody.model.model import Model
 from mcpframe.systems.chains import branched_tree, pendulum
 from mcpframe.systems.contacts import contacts_of
+from mcpframe.systems.grasp import grasp_theta, whole_arm_grasp
 from mcpframe.systems.humanoid import humanoid
 from mcpframe.systems.linkages import bennett, bricard, parallelogram
 from mcpframe.systems.loops import closed_chain, four_bar
@@ -34,6 +35,7 @@ __all__ = [
     "contacts_of",
     "dual_arm",
     "four_bar",
+    "grasp_theta",
     "humanoid",
     "make",
     "maker",
@@ -43,6 +45,7 @@ __all__ = [
     "register_system",
     "rod",
     "sphere",
+    "whole_arm_grasp",
 ]
 
 _MAKERS: dict[str, Callable[..., Model]] = {
@@ -61,6 +64,7 @@ _MAKERS: dict[str, Callable[..., Model]] = {
         sphere,
         box,
         rod,
+        whole_arm_grasp,
     )
 }
 _READY = frozenset(_MAKERS)

@@ -15,7 +15,7 @@ LAYERS = (
     {"contact"},
     {"solving"},
     {"formulations", "solvers"},
-    {"io", "systems"},
+    {"diagnosis", "io", "systems"},
     {"modelling"},
     {"config"},
     {"scene"},

@@ -29,6 +29,7 @@ NAMES = [
     "sphere",
     "box",
     "rod",
+    "whole_arm_grasp",
 ]
 
 
