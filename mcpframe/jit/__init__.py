@@ -6,6 +6,7 @@ runs while a compiler does. Results are cached on disk beside the source; see `m
 What keeps compiling short (and running fast), beside what the flags say:
     helpers are optimised and turned into machine code once, with the kernel that they end up in;
     a helper has one version, whatever constants it is called with;
+    helpers are nobody else's: they lose arguments that they do not use, and those called once their calls;
     large kernels are called `by_address`: one that calls another by name compiles it all over again;
     arrays are copied and filled by loops: `x[:] = y` brings in the text of its error, 3 s to compile.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -42,6 +43,29 @@ class _HelperCompiler(Compiler):  # type: ignore[misc]
         name = result.library.__sizeof__  # callers know a function by its entry, any builtin that is unique
         state.targetctx.insert_user_function(name, result.fndesc, [result.library])
         return result._replace(entry_point=name)
+
+
+class KernelCompiler(Compiler):  # type: ignore[misc]
+    """Compiles a kernel as a whole: its helpers are nobody else's."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function into a library of its own."""
+        self.state.library = library = _KernelLibrary(self.state.targetctx.codegen(), func.__qualname__)
+        library.enable_object_caching()
+        return super().compile_extra(func)
+
+
+class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """The code of a kernel, in which helpers lose the arguments that they do not use.
+
+    A run is handed from stage to stage as a tuple of arrays, of which each stage uses a few.
+    """
+
+    def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
+        super()._optimize_final_module()
 
 
 class _HelperLibrary(JITCodeLibrary):  # type: ignore[misc]

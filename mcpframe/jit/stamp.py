@@ -41,6 +41,10 @@ FOREIGN = {"numba", "numpy", "scipy", "llvmlite", *sys.stdlib_module_names}
 """Packages that change with their version only: what comes from them goes in by name."""
 
 
+MAKING = "2: helpers as part of their kernel"
+"""How kernels are made from their code, by `mcpframe.jit.helpers`: another text makes all of them anew."""
+
+
 def stamp(compiled: Any) -> str:
     """Return a digest of all that the machine code of a function follows from, the same in every process."""
     reached, parts = [compiled], []
@@ -51,7 +55,7 @@ def stamp(compiled: Any) -> str:
             if number.setdefault(callee, len(reached)) == len(reached):
                 reached.append(callee)
         parts.append(f"{own} calls {[number[callee] for callee in called]}")
-    return _digest(parts)
+    return _digest([MAKING, *parts])
 
 
 @cache  # kernels share helpers

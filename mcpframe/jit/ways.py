@@ -112,6 +112,11 @@ class Fast(AbstractCompiled):
     def __init__(self) -> None:
         self._helpers = import_module("mcpframe.jit.helpers")
 
+    def kernel(self, function: Function, signature: tuple[Any, ...], nogil: bool) -> Any:
+        """Compile it now, helpers with it, or take it from the cache."""
+        own = {"nogil": nogil, "pipeline_class": self._helpers.KernelCompiler}
+        return compiled(function, signature, self.flags | own)
+
     def helper(self, function: Function, inline: bool, **flags: Any) -> Any:
         """Have it compiled into the kernels that call it."""
         own = {"nopython": True, "no_cpython_wrapper": True} | ({"forceinline": True} if inline else {})

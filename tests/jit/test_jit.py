@@ -5,9 +5,11 @@ import sys
 import numba
 import numpy as np
 import pytest
+from llvmlite.binding import Linkage
 from numba import types
 
-from mcpframe.jit import KERNELS, Vector, VectorOut, address, by_address, callee, inline, kernel, span
+from mcpframe.jit import KERNELS, WAY, Vector, VectorOut, address, by_address, callee, inline, kernel, span
+from mcpframe.multibody.kernels.entries import free_dynamics
 from mcpframe.problem import residual
 
 
@@ -162,3 +164,13 @@ print(g(address(f), 3.0))
 
 def loud_environment():
     return {key: value for key, value in os.environ.items() if key != "MCPFRAME_QUIET"}
+
+
+@pytest.mark.skipif(WAY.name != "fast", reason="compiled otherwise")
+def test_helpers_are_part_of_their_kernel_and_open_to_nobody_else():
+    """So that they lose arguments that they do not use, and are not called where they are used once."""
+    (result,) = free_dynamics.overloads.values()
+    functions = result.library._get_module_for_linking().functions
+    open_ones = [f.name for f in functions if not f.is_declaration and f.linkage != Linkage.internal]
+    assert open_ones
+    assert all("free_dynamics" in name for name in open_ones)
