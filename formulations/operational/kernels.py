@@ -21,7 +21,7 @@ from mcpframe.contact.contact import R_NORMAL, RECORD
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
 from mcpframe.jit.memory import Memory
 from mcpframe.multibody.kernels.articulated import free_accelerations
-from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
+from mcpframe.multibody.kernels.compliance import block_between, compliance_of_rows
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.kinematics import kinematics
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
@@ -40,7 +40,7 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
-from mcpframe.multibody.memory.row_records import ROW_BODY, WRENCHES
+from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.spatial.algebra import cross, inner, load_pair, plus_scaled, scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 
@@ -50,6 +50,8 @@ N_FORMS, N_GROUPS, N_Z = MEMORY.counts(3)
 FORM_AT, FORM_CONTACT = MEMORY.integers("form + 1"), MEMORY.integers("form")
 FORM_COMPONENT, FORM_SHIFT = MEMORY.integers("form"), MEMORY.integers("form")
 """FORM_SHIFT: which of the shifts is added to the velocity of a form, -1 for none."""
+FORM_BLOCK = MEMORY.integers("form")
+"""Of the first of several forms that follow each other on the same bodies: how many they are."""
 # Row of GROUPS: its forms, its unknowns, where its C begins in DIRECTIONS.
 G_FORM, G_FORMS, G_UNKNOWN, G_UNKNOWNS, G_DIRECTIONS, GROUP_ROW = range(6)
 GROUPS = MEMORY.integers("group", GROUP_ROW)
@@ -108,17 +110,42 @@ def contact_halves(I, X, IR, XR, records, dt, bias):
 
 
 @callee
+def plan_blocks(IR):
+    """Find the blocks of forms: those that follow each other on the same bodies."""
+    first = 0
+    for f in range(IR[N_FORMS]):
+        a, b = get(IR, IR[FORM_AT] + first), get(IR, IR[FORM_AT] + f)
+        s = get(IR, IR[FORM_AT] + first + 1) - a
+        same = get(IR, IR[FORM_AT] + f + 1) - b == s
+        for i in range(s):
+            same = same and get(IR, IR[ROW_BODY] + a + i) == get(IR, IR[ROW_BODY] + b + i)
+        if not same:
+            first = f
+        put(IR, IR[FORM_BLOCK] + first, f + 1 - first)
+
+
+@inline
+def block_at(IR, f):
+    """Return of the block that begins with form f: how many forms, its first half, how many each form has."""
+    half = get(IR, IR[FORM_AT] + f)
+    return get(IR, IR[FORM_BLOCK] + f), half, get(IR, IR[FORM_AT] + f + 1) - half
+
+
+@callee
 def form_compliance(IR, XR):
-    """Write A between all forms, lower half."""
-    n, form_at, A = IR[N_FORMS], IR[FORM_AT], IR[FORM_A]
+    """Write A between all forms."""
+    n, A, f = IR[N_FORMS], IR[FORM_A], 0
+    while f < n:
+        m, h, s = block_at(IR, f)
+        g = 0
+        while g <= f:
+            l, k, t = block_at(IR, g)
+            block_between(IR, XR, h, m, s, k, l, t, A + f * n + g, n)
+            g += l
+        f += m
     for f in range(n):
-        for g in range(f + 1):
-            total = 0.0
-            for h in range(get(IR, form_at + f), get(IR, form_at + f + 1)):
-                for k in range(get(IR, form_at + g), get(IR, form_at + g + 1)):
-                    total += between(IR, XR, h, k)
-            put(XR, A + f * n + g, total)
-            put(XR, A + g * n + f, total)
+        for g in range(f):
+            put(XR, A + g * n + f, get(XR, A + f * n + g))
 
 
 @callee
@@ -175,10 +202,26 @@ def friction_block(IR, XR, i, j):
             put(XR, M + (z_j + c) * n_z + z_i + d, total)
 
 
+@inline
+def plain_groups(IR, XR):
+    """Return how many groups come first whose M is A: one form, one unknown, C = 1, as of closures."""
+    for i in range(IR[N_GROUPS]):
+        a = IR[GROUPS] + i * GROUP_ROW
+        if get(IR, a + G_FORMS) * get(IR, a + G_UNKNOWNS) != 1 or get(IR, a + G_UNKNOWN) != i:
+            return i
+        if get(XR, IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS)) != 1.0:
+            return i
+    return IR[N_GROUPS]
+
+
 @callee
 def group_blocks(IR, XR):
     """Write the blocks of M between all groups."""
-    for i in range(IR[N_GROUPS]):
+    plain = plain_groups(IR, XR)
+    for i in range(plain):
+        for j in range(plain):
+            put(XR, IR[M_AT] + i * IR[N_Z] + j, get(XR, IR[FORM_A] + i * IR[N_FORMS] + j))
+    for i in range(plain, IR[N_GROUPS]):
         a = IR[GROUPS] + i * GROUP_ROW
         for j in range(i + 1):
             if get(IR, a + G_FORMS) == 3 and get(IR, IR[GROUPS] + j * GROUP_ROW + G_FORMS) == 3:
@@ -232,6 +275,8 @@ def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
     if done < KICKED:
         failed, free = free_accelerations(I, X, False), dt
     contact_halves(I, X, IR, XR, records, free, bias)
+    if get(IR, PLANNED) == 0:
+        plan_blocks(IR)
     compliance_of_rows(I, X, IR, XR)
     form_compliance(IR, XR)
     form_constants(IR, XR, shift)

@@ -7,7 +7,7 @@ from trees import random_motion, random_tree
 from mcpframe import Node
 from mcpframe.jit import Indices, IndicesOut, VectorOut, kernel
 from mcpframe.multibody import Ball, Distance, Gear, Pin, Weld, closure_rows
-from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows, nearest_motion
 from mcpframe.multibody.memory import loop_records as rec
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
 from mcpframe.multibody.memory.records import B_VELOCITY
@@ -17,6 +17,7 @@ from mcpframe.spatial.transforms import Pose
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, VectorOut)
 def rows_and_rates(I, X, IE, XE, out):
     loop_rows(I, X, IE, XE)
+    loop_biases(I, X, IE, XE)
     for row in range(IE[0 + rec.N_ROWS]):
         out[row] = loop_rate(I, X, IE, XE, row, B_VELOCITY)
 

@@ -55,6 +55,7 @@ from mcpframe.multibody.memory.row_records import (
     REACH,
     ROW_BODY,
     ROW_LANE,
+    ROW_ROOT,
     UPSILON,
     V_ABOVE,
     V_BODY,
@@ -146,9 +147,13 @@ def row_lanes(IR):
     count, table = get(IR, N_VERTICES), IR[VERTICES]
     vertex_at, row_body, row_lane = IR[VERTEX_AT], IR[ROW_BODY], IR[ROW_LANE]
     for i in range(IR[N_ROWS]):
-        v = table + get(IR, vertex_at + get(IR, row_body + i)) * VERTEX_ROW
+        root = get(IR, vertex_at + get(IR, row_body + i))
+        v = table + root * VERTEX_ROW
         put(IR, row_lane + i, get(IR, v + V_OWN))
         put(IR, v + V_OWN, get(IR, v + V_OWN) + 1)
+        while get(IR, table + root * VERTEX_ROW + V_ABOVE) >= 0:
+            root = get(IR, table + root * VERTEX_ROW + V_ABOVE)
+        put(IR, IR[ROW_ROOT] + i, root)
     for j in range(count - 1, -1, -1):
         v = table + j * VERTEX_ROW
         start = get(IR, v + V_START)
@@ -408,9 +413,37 @@ def compliance_of_rows(I, X, IR, XR):
     compliance_of_lanes(I, X, IR, XR)
 
 
+@callee
+def block_between(IR, XR, h, m, s, k, l, t, out, stride):
+    """Write a block of sums of Lambda over rows to XR[out], its own rows a stride apart.
+
+    Row i of the block sums the rows from h + i s on, one on each of s bodies; column j likewise those from
+    k + j t on. Rows on one body have evenly spaced lanes.
+    """
+    n_lanes, lanes = IR[N_LANES], IR[ROW_LANE]
+    for i in range(m):
+        for j in range(l):
+            put(XR, out + i * stride + j, 0.0)
+    for side in range(s):
+        a, down = get(IR, lanes + h + side), 0
+        if m > 1:
+            down = get(IR, lanes + h + s + side) - a
+        for other in range(t):
+            if get(IR, IR[ROW_ROOT] + h + side) != get(IR, IR[ROW_ROOT] + k + other):
+                continue
+            b, right = get(IR, lanes + k + other), 0
+            if l > 1:
+                right = get(IR, lanes + k + t + other) - b
+            if a >= b:
+                add_block(XR, IR[LAMBDA] + a * n_lanes + b, down * n_lanes, right, out, stride, m, l)
+            else:  # the half that is stored
+                add_block(XR, IR[LAMBDA] + b * n_lanes + a, down, right * n_lanes, out, stride, m, l)
+
+
 @inline
-def between(IR, XR, i, j):
-    """Return Lambda between rows i and j (the half that is stored)."""
-    n_lanes = IR[N_LANES]
-    a, b = get(IR, IR[ROW_LANE] + i), get(IR, IR[ROW_LANE] + j)
-    return get(XR, IR[LAMBDA] + max(a, b) * n_lanes + min(a, b))
+def add_block(XR, at, down, right, out, stride, m, l):
+    """Add a block of m x l entries at XR[at], `down` and `right` apart, to that at XR[out]."""
+    for i in range(m):
+        for j in range(l):
+            o = out + i * stride + j
+            put(XR, o, get(XR, o) + get(XR, at + i * down + j * right))

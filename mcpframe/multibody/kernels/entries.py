@@ -60,6 +60,12 @@ def free_dynamics(I, X, done):
     return free_accelerations(I, X, done == SWEPT)
 
 
+@kernel(Indices, VectorOut, nogil=False)
+def articulate(I, X):
+    """Gains of the articulated sweep; needs the kinematics. Return 0, or 1 + a dof without inertia."""
+    return sweep(I, X)
+
+
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, types.int64, nogil=False)
 def node_compliance(I, X, IR, XR, done):
     """Lambda of nodes into RESULT; return 0, or 1 + a dof without inertia."""

@@ -16,7 +16,7 @@ import math
 from numba import types
 
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
-from mcpframe.spatial.lanes import get, put
+from mcpframe.spatial.lanes import get, load, put, store
 
 RANK = 1e-12
 """Pivots of the scaled Λ_b below which a row repeats others: its singular value is the root."""
@@ -58,6 +58,8 @@ def scale_rows(n, X, L, scale, W, weights, I, firsts):
 def factor_independent(n, X, L, I, order, certain, error, again):
     """Write the pivoted Cholesky factor of the scaled Λ_b over it; return how many rows are independent.
 
+    Below the diagonal and, transposed, above it.
+
     Args:
         n: rows of the matrix.
         X, L: where it begins.
@@ -83,13 +85,22 @@ def factor_independent(n, X, L, I, order, certain, error, again):
         root = math.sqrt(get(X, L + k * n + k))
         put(X, L + k * n + k, root)
         for i in range(k + 1, n):
-            put(X, L + i * n + k, get(X, L + i * n + k) / root)
+            share = get(X, L + i * n + k) / root
+            put(X, L + i * n + k, share)
+            put(X, L + k * n + i, share)
         for i in range(k + 1, n):
-            for j in range(k + 1, i + 1):
-                value = get(X, L + i * n + j) - get(X, L + i * n + k) * get(X, L + j * n + k)
-                put(X, L + i * n + j, value)
-                put(X, L + j * n + i, value)
+            take_off(X, L + i * n, k + 1, n, get(X, L + i * n + k), X, L + k * n)
     return again if again > 0 else n
+
+
+@inline
+def take_off(X, x, first, last, share, Y, y):
+    """Take a share of Y[y + j] off X[x + j] for first <= j < last."""
+    whole = first + (last - first) // 4 * 4
+    for j in range(first, whole, 4):
+        store(X, x + j, load(X, x + j) - share * load(Y, y + j))
+    for j in range(whole, last):
+        put(X, x + j, get(X, x + j) - share * get(Y, y + j))
 
 
 @inline

@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
-from mcpframe.multibody.kernels.compliance import between, compliance_of_rows
-from mcpframe.multibody.kernels.independence import factor_independent, scale_rows
+from mcpframe.multibody.kernels.compliance import block_between, compliance_of_rows
+from mcpframe.multibody.kernels.independence import factor_independent, scale_rows, take_off
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory import loop_records as at
 from mcpframe.multibody.memory.loop_records import CERTAIN, LOOP_LAMBDA, N_PIVOTS, ORDER, RIGHT, SCALE
@@ -129,36 +129,22 @@ def turn_error(a_x, a_y, a_z, b_x, b_y, b_z):
 
 @callee
 def rows_between(I, X, IE, XE, k):
-    """Write the rows of closure k, which joins two nodes."""
+    """Write the rows of closure k, which joins two nodes, and their errors."""
     loop, node = IE[at.LOOPS] + k * at.LOOP_ROW, IE[at.NODES] + k * at.NODE_ROW
     kind, row = get(IE, loop + at.L_KIND), get(IE, loop + at.L_ROW)
     a, b = get(IE, loop + at.L_BODY_A), get(IE, loop + at.L_BODY_B)
     x_a, x_b = node_place(I, X, XE, a, node + at.N_PLACE_A), node_place(I, X, XE, b, node + at.N_PLACE_B)
-    b_x = node_axis(I, X, XE, b, node + at.N_AXES_B)
-    b_y = node_axis(I, X, XE, b, node + at.N_AXES_B + 4)
-    b_z = node_axis(I, X, XE, b, node + at.N_AXES_B + 8)
     d = x_a - x_b
-    w_a, v_a = point_motion(I, X, a, x_a)
-    w_b, v_b = point_motion(I, X, b, x_b)
-    A_a, A_b = point_bias(I, X, a, x_a), point_bias(I, X, b, x_b)
-    w, u = w_a - w_b, v_a - v_b - cross(w_b, d)
-    w_dot = A_a[0] - A_b[0] - cross(w_b, w)
-    u_dot = A_a[1] - A_b[1] - cross(A_b[0], d) - cross(w_b, v_a - v_b) - cross(w_b, u)
     error = IE[at.ERROR] + row
     if kind == at.DISTANCE:
         distance = math.sqrt(dot(d, d))
-        n = (1.0 / distance) * d
-        put_halves(I, X, IE, XE, row, a, b, x_a, zero(), n)
-        along = dot(n, u)
-        put(XE, IE[at.BIAS] + row, dot(n, u_dot) + (dot(u, u) - along * along) / distance)
+        put_halves(I, X, IE, XE, row, a, b, x_a, zero(), (1.0 / distance) * d)
         put(XE, error, distance - get(XE, node + at.N_FIRST))
         return
+    b_x, b_y, b_z = axes_of_b(I, X, XE, b, node)
     for i in range(get(IE, loop + at.L_ROWS)):
-        o = IE[at.DIRECTIONS] + (row + i) * PAIR
-        turn = get(XE, o) * b_x + get(XE, o + 1) * b_y + get(XE, o + 2) * b_z
-        slide = get(XE, o + 4) * b_x + get(XE, o + 5) * b_y + get(XE, o + 6) * b_z
+        turn, slide = direction(IE, XE, row + i, b_x, b_y, b_z)
         put_halves(I, X, IE, XE, row + i, a, b, x_a, turn, slide)
-        put(XE, IE[at.BIAS] + row + i, dot(turn, w_dot) + dot(slide, u_dot))
     if kind != at.FIXED:
         a_x = node_axis(I, X, XE, a, node + at.N_AXES_A)
         a_y = node_axis(I, X, XE, a, node + at.N_AXES_A + 4)
@@ -177,6 +163,50 @@ def rows_between(I, X, IE, XE, k):
     put(XE, error, dot(b_x, d))
     put(XE, error + 1, dot(b_y, d))
     put(XE, error + 2, dot(b_z, d))
+
+
+@inline
+def axes_of_b(I, X, XE, b, node):
+    """Return the axes of a closure's node B in the world."""
+    return (
+        node_axis(I, X, XE, b, node + at.N_AXES_B),
+        node_axis(I, X, XE, b, node + at.N_AXES_B + 4),
+        node_axis(I, X, XE, b, node + at.N_AXES_B + 8),
+    )
+
+
+@inline
+def direction(IE, XE, row, b_x, b_y, b_z):
+    """Return what a row turns about and slides along, given in the axes of B."""
+    o = IE[at.DIRECTIONS] + row * PAIR
+    turn = get(XE, o) * b_x + get(XE, o + 1) * b_y + get(XE, o + 2) * b_z
+    return turn, get(XE, o + 4) * b_x + get(XE, o + 5) * b_y + get(XE, o + 6) * b_z
+
+
+@callee
+def biases_between(I, X, IE, XE, k):
+    """Write the biases of closure k, which joins two nodes."""
+    loop, node = IE[at.LOOPS] + k * at.LOOP_ROW, IE[at.NODES] + k * at.NODE_ROW
+    row, bias = get(IE, loop + at.L_ROW), IE[at.BIAS] + get(IE, loop + at.L_ROW)
+    a, b = get(IE, loop + at.L_BODY_A), get(IE, loop + at.L_BODY_B)
+    x_a, x_b = node_place(I, X, XE, a, node + at.N_PLACE_A), node_place(I, X, XE, b, node + at.N_PLACE_B)
+    d = x_a - x_b
+    w_a, v_a = point_motion(I, X, a, x_a)
+    w_b, v_b = point_motion(I, X, b, x_b)
+    A_a, A_b = point_bias(I, X, a, x_a), point_bias(I, X, b, x_b)
+    w, u = w_a - w_b, v_a - v_b - cross(w_b, d)
+    w_dot = A_a[0] - A_b[0] - cross(w_b, w)
+    u_dot = A_a[1] - A_b[1] - cross(A_b[0], d) - cross(w_b, v_a - v_b) - cross(w_b, u)
+    if get(IE, loop + at.L_KIND) == at.DISTANCE:
+        distance = math.sqrt(dot(d, d))
+        n = (1.0 / distance) * d
+        along = dot(n, u)
+        put(XE, bias, dot(n, u_dot) + (dot(u, u) - along * along) / distance)
+        return
+    b_x, b_y, b_z = axes_of_b(I, X, XE, b, node)
+    for i in range(get(IE, loop + at.L_ROWS)):
+        turn, slide = direction(IE, XE, row + i, b_x, b_y, b_z)
+        put(XE, bias + i, dot(turn, w_dot) + dot(slide, u_dot))
 
 
 @inline
@@ -222,7 +252,6 @@ def gear_row(I, X, IE, XE, k):
             h += 1
         total += ratio * get(X, I[THETA] + max(get(IE, term + at.T_THETA), 0))
     put(XE, IE[at.ERROR] + row, total if get(IE, loop + at.L_PLAIN) != 0 else 0.0)
-    put(XE, IE[at.BIAS] + row, 0.0)
 
 
 @inline
@@ -242,7 +271,7 @@ def hinge_wrench(I, X, dof, body, slides):
 
 @callee
 def loop_rows(I, X, IE, XE):
-    """Write the rows of all closures at a state whose bodies are placed.
+    """Write the rows of all closures at a state whose bodies are placed, and their errors.
 
     RATE and RATE_DOT are the caller's.
     """
@@ -259,6 +288,14 @@ def loop_rows(I, X, IE, XE):
 
 
 @callee
+def loop_biases(I, X, IE, XE):
+    """Write the biases of all closures, Ġ_b θ̇, at a state whose bodies are placed; gears have none."""
+    for k in range(IE[at.N_LOOPS]):
+        if get(IE, IE[at.LOOPS] + k * at.LOOP_ROW + at.L_KIND) != at.GEAR:
+            biases_between(I, X, IE, XE, k)
+
+
+@callee
 def loop_rate(I, X, IE, XE, row, motion):
     """Return what a row makes of a motion of the bodies: B_VELOCITY, or B_ACCELERATION by theta_ddot."""
     rate = 0.0
@@ -268,20 +305,33 @@ def loop_rate(I, X, IE, XE, row, motion):
     return rate
 
 
+@inline
+def loop_block(IE, k):
+    """Return of closure k its first row, that one's first half, how many rows and halves of each."""
+    loop = IE[at.LOOPS] + k * at.LOOP_ROW
+    row = get(IE, loop + at.L_ROW)
+    half = get(IE, IE[at.HALF_AT] + row)
+    return row, half, get(IE, loop + at.L_ROWS), get(IE, IE[at.HALF_AT] + row + 1) - half
+
+
+@callee
+def keep_wrenches(IE, XE, IR, XR):
+    """Keep the wrenches of the rows as they are now, for Λ_b and what its impulses do."""
+    for i in range(IE[at.N_HALVES] * PAIR):
+        put(XR, IR[WRENCHES] + i, get(XE, IE[at.HALF_WRENCH] + i))
+
+
 @callee
 def loop_compliance(I, X, IE, XE, IR, XR):
     """Write Λ_b of the rows, scaled; needs the sweep's gains."""
     n, L = IE[at.N_ROWS], IR[LOOP_LAMBDA]
-    for i in range(IE[at.N_HALVES] * PAIR):
-        put(XR, IR[WRENCHES] + i, get(XE, IE[at.HALF_WRENCH] + i))
+    keep_wrenches(IE, XE, IR, XR)
     compliance_of_rows(I, X, IR, XR)
-    for f in range(n):
-        for g in range(f + 1):
-            total = 0.0
-            for h in range(get(IE, IE[at.HALF_AT] + f), get(IE, IE[at.HALF_AT] + f + 1)):
-                for k in range(get(IE, IE[at.HALF_AT] + g), get(IE, IE[at.HALF_AT] + g + 1)):
-                    total += between(IR, XR, h, k)
-            put(XR, L + f * n + g, total)
+    for k in range(IE[at.N_LOOPS]):
+        f, h, m, s = loop_block(IE, k)
+        for j in range(k + 1):
+            g, i, l, t = loop_block(IE, j)
+            block_between(IR, XR, h, m, s, i, l, t, L + f * n + g, n)
     scale_loops(IE, XE, IR, XR)
 
 
@@ -319,15 +369,15 @@ def solve_loops(IE, IR, XR, rank):
     y = right + n  # a second vector behind the first
     for k in range(rank):
         row = get(IR, order + k)
-        total = get(XR, right + row) * get(XR, scale + row)
-        for j in range(k):
-            total -= get(XR, L + k * n + j) * get(XR, y + j)
-        put(XR, y + k, total / get(XR, L + k * n + k))
+        put(XR, y + k, get(XR, right + row) * get(XR, scale + row))
+    for k in range(rank):
+        share = get(XR, y + k) / get(XR, L + k * n + k)
+        put(XR, y + k, share)
+        take_off(XR, y, k + 1, rank, share, XR, L + k * n)
     for k in range(rank - 1, -1, -1):
-        total = get(XR, y + k)
-        for j in range(k + 1, rank):
-            total -= get(XR, L + j * n + k) * get(XR, y + j)
-        put(XR, y + k, total / get(XR, L + k * n + k))
+        share = get(XR, y + k) / get(XR, L + k * n + k)
+        put(XR, y + k, share)
+        take_off(XR, y, 0, k, share, XR, L + k * n)
     for i in range(n):
         put(XR, right + i, 0.0)
     for k in range(rank):
@@ -336,14 +386,14 @@ def solve_loops(IE, IR, XR, rank):
 
 
 @callee
-def loop_response(I, X, IE, XE, IR, XR, out):
-    """Write Mass⁻¹ G_b* p for the impulses p in RIGHT; needs the sweep's gains."""
+def loop_response(I, X, IE, IR, XR, out):
+    """Write Mass⁻¹ G_b* p for the impulses p in RIGHT; needs the sweep's gains and the wrenches kept."""
     clear_push(I, X)
     for f in range(IE[at.N_ROWS]):
         impulse = get(XR, IR[RIGHT] + f)
         for h in range(get(IE, IE[at.HALF_AT] + f), get(IE, IE[at.HALF_AT] + f + 1)):
             i = I[PUSH] + get(IE, IE[at.HALF_BODY] + h) * PAIR
-            wrench = load_pair(XE, IE[at.HALF_WRENCH] + h * PAIR)
+            wrench = load_pair(XR, IR[WRENCHES] + h * PAIR)
             store_pair(X, i, plus_scaled(load_pair(X, i), impulse, wrench))
     for d in range(out.shape[0]):
         put(out, d, 0.0)
@@ -358,11 +408,11 @@ def nearest_motion(I, X, IE, XE, IR, XR, out, again):
     """
     loop_compliance(I, X, IE, XE, IR, XR)
     factor_loops(IE, XE, IR, XR, again)
-    nearly_nearest_motion(I, X, IE, XE, IR, XR, out)
+    motion_of_factor(I, X, IE, IR, XR, out)
 
 
 @callee
-def nearly_nearest_motion(I, X, IE, XE, IR, XR, out):
-    """As `nearest_motion`, with Λ_b and gains of a configuration near by: a step of a chord method."""
+def motion_of_factor(I, X, IE, IR, XR, out):
+    """As `nearest_motion`, with the factor that is there, of a state X near by: a step of a chord method."""
     solve_loops(IE, IR, XR, IR[N_PIVOTS])
-    loop_response(I, X, IE, XE, IR, XR, out)
+    loop_response(I, X, IE, IR, XR, out)

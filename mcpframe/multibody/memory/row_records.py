@@ -11,7 +11,8 @@ from mcpframe.multibody.memory.records import BLOCK, PAIR
 MEMORY = Memory()
 N_ROWS, N_VERTICES, N_LANES, PLANNED = MEMORY.counts(4)
 """How many there are in the plan; whether there is one."""
-ROW_BODY, ROW_LANE = MEMORY.integers("row"), MEMORY.integers("row")
+ROW_BODY, ROW_LANE, ROW_ROOT = (MEMORY.integers("row") for _ in range(3))
+"""ROW_ROOT: the first vertex of its tree; rows of different trees do not couple."""
 MARK, ABOVE, VERTEX_AT, CHILDREN = (MEMORY.integers("body") for _ in range(4))
 # MARK: what a body is to the support tree.
 OFF, PATH, VERTEX = range(3)

@@ -23,8 +23,8 @@ from mcpframe.spatial.lanes import get, put
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
-    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, N_ADDRESSES,
-) = range(18)  # fmt: skip
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, N_ADDRESSES,
+) = range(19)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
@@ -78,8 +78,11 @@ START, TIME, SPEED, TRIAL = number(), number(), number(), number()
 of the last trial."""
 KIND = count()
 """What the problem that Python is asked about is of: a step, compression, decompression."""
-CERTIFIES, BY_KICK = count(), count()
-"""Whether this step is certified; whether the last trial was one kick, not four stages."""
+CERTIFIES, BY_KICK, FACTORED = count(), count(), count()
+"""Whether this step is certified; whether the last trial was one kick, not four stages; of which state the
+factor of Λ_b is."""
+# FACTORED: of none that matters, of the middle of the step, of its end.
+NOWHERE, MIDDLE, END = range(3)
 FIGURE, HIT_FIGURE = number(), number()
 """The last certificate; the worst of an impact."""
 
@@ -158,6 +161,8 @@ LAW_ROWS, LAW_DATA, LAW_SCRATCH = integers("law", LAW_ROW), doubles("law_data"),
 BODY_PUSH, HINGE_PUSH, SEEN = doubles("body", 8), doubles("dof"), doubles("touching", 8)
 CHANGE, MISSING, BALANCE = doubles("dof"), doubles("dof"), doubles(8)
 LOOP_MATRIX, LOOP_MISSING = doubles("loop_row", "dof"), doubles(2, "loop_row")
+# Problems of closures and contacts without the closures, see `without_loops`.
+REDUCED, TAKEN_OUT = doubles("reduced + 1", "reduced"), doubles("reduced + 1", "loop_row")
 
 # Columns of OUT, then theta and theta_dot.
 (

@@ -74,6 +74,7 @@ class Workspace:
             taken=at.TAKEN_ROOM * capacity,
             row=n_z,
             loop_row=n_loop_rows,
+            reduced=capacity * self.rows if n_loop_rows else 0,
             law=len(laws[0]),
             law_data=laws[1].size,
             law_room=scratch_room(laws[0]),

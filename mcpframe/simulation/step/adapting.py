@@ -78,6 +78,7 @@ def keep_loops(run, X, time):
     energy = window(run.XS, run.IS[at.ENERGY], 8)
     call_energies(run.A[at.ENERGIES], (run.I, X, energy))
     before = get(energy, 0)
+    put(run.IS, at.FACTORED, at.NOWHERE)  # the last Λ_b is of other clusters
     code = settle(run, X, time)
     call_energies(run.A[at.ENERGIES], (run.I, X, energy))
     put(run.XA, LOSS, run.XA[LOSS] + before - get(energy, 0))

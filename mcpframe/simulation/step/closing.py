@@ -3,7 +3,9 @@
 A step keeps the rates of the loops, G_b θ̇+ = U, at the configuration where it begins; moved along θ̇+ for a
 time dt, the loops open by dt²/2 Ġ_b θ̇. The nearest closed configuration is found by Gauss-Newton, and at it
 the nearest rates with G_b θ̇ = U. *Nearest* is measured by kinetic energy, see `multibody.kernels.loops`: it
-is what impulses of the closures do, so that they move the centre of mass no more than in nature.
+is what impulses of the closures do, so that they move the centre of mass no more than in nature. Corrections
+are steps of a chord method; small ones by the factor of Λ_b that the step's problem was solved with, larger
+ones by one of where the step ends.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -11,83 +13,115 @@ from __future__ import annotations
 
 import math
 
-from mcpframe.jit import callee, window
-from mcpframe.multibody.kernels.entries import PLACED
+from mcpframe.jit import by_address, callee, window
+from mcpframe.multibody.kernels.entries import articulate
 from mcpframe.multibody.kernels.loops import (
+    keep_wrenches,
     largest_error,
     loop_rate,
     loop_rows,
+    motion_of_factor,
     nearest_motion,
-    nearly_nearest_motion,
 )
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, TAU, THETA, THETA_DOT
+from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.kick import accelerate, ask_motion
+from mcpframe.simulation.step.kick import ask_motion, call_place_rates
 from mcpframe.simulation.step.motion import integrate
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.lanes import get, put
 
+call_articulate = by_address(articulate)
+
 CORRECTIONS = 8
-"""Most corrections of coordinates: the first leaves dt⁴, each other one, with the same Λ_b, dt² less."""
+"""Most corrections of coordinates."""
 CLOSED_TO = 1e-12
 """Metres and radians within which a loop is closed."""
-SETTLINGS = 4
+SETTLINGS = 6
 """Most corrections of rates."""
-SETTLED_TO = 1e-14
-"""Rates of loops, m/s and rad/s, that are left as they are."""
+SETTLED_TO = 1e-12
+"""Rates of loops, m/s and rad/s, that are left: in a step of 1 ms they open a loop by 1e-15 m."""
+NEARLY_CLOSED, NEARLY_KEPT = 1e-7, 1e-6
+"""Errors, and rates, up to which the Λ_b of the middle of the step serves: larger ones it would correct in a
+direction that is not quite the least motion, and change the energy."""
+CHORD = 0.01
+"""Share of an error that a correction may leave; where that of the middle leaves more, one of the end is
+made."""
+ROUNDED = 1e-11
+"""Rates of loops for which that is not done: what is left may be rounding."""
 LOST = 1e-3
 """Share of prescribed rates, and metres or radians of loops, that are left over only by a contradiction."""
 
 
 @callee
-def nearest_step(run, Y, anew):
+def nearest_step(run, Y):
     """Write to RESPONSE the motion nearest to none that does what RIGHT asks; rows at Y are there.
 
-    With the Λ_b of Y where it is to be made anew, else with the last one.
+    By the factor that is there, of the step's own problem or of Y; where there is none, by a new one of Y.
     """
     I, IS, XS = run.I, run.IS, run.XS
     out = window(XS, IS[at.RESPONSE], I[N_DOFS])
-    if not anew:
-        nearly_nearest_motion(I, Y, run.IE, run.XE, run.IQ, run.XQ, out)
-        return at.DONE
-    for d in range(I[N_DOFS]):
-        put(Y, I[TAU] + d, 0.0)
-    code = accelerate(run, Y, PLACED)
-    if code == at.DONE:
+    if IS[at.FACTORED] == at.MIDDLE:
+        motion_of_factor(I, run.Z, run.IE, run.IQ, run.XQ, out)
+    elif IS[at.FACTORED] == at.END:
+        keep_wrenches(run.IE, run.XE, run.IQ, run.XQ)  # of the rows as they are now
+        motion_of_factor(I, Y, run.IE, run.IQ, run.XQ, out)
+    else:
+        if call_articulate(run.A[at.ARTICULATE], (I, Y)) != 0:
+            return at.NO_MOTION
         nearest_motion(I, Y, run.IE, run.XE, run.IQ, run.XQ, out, False)
-    return code
+        put(IS, at.FACTORED, at.END)
+    return at.DONE
+
+
+@callee
+def loop_error(run, Y):
+    """Place the bodies of Y; return by how much its loops are open."""
+    call_place(run.A[at.PLACE], (run.I, Y))
+    loop_rows(run.I, Y, run.IE, run.XE)
+    return largest_error(run.IE, run.XE)
+
+
+@callee
+def go_to_best(run, Y):
+    """Give Y the best coordinates found."""
+    for i in range(run.I[N_THETA]):
+        put(Y, run.I[THETA] + i, get(run.XS, run.IS[at.BEST] + i))
 
 
 @callee
 def close_loops(run, Y):
-    """Move the coordinates of Y to where its loops are closed.
+    """Move the coordinates of Y to where its loops are closed; its bodies are placed there.
 
     Near a singular configuration the error may stay larger; then the best coordinates on the way are taken,
     and the next step begins with a loop that is a little open.
     """
-    I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
-    least, best = math.inf, IS[at.BEST]
-    put(run.IQ, loops.N_PIVOTS, 0)  # the last Λ_b is of another state, whose gains Y has not
-    for k in range(CORRECTIONS):
-        call_place(run.A[at.PLACE], (I, Y))
-        loop_rows(I, Y, IE, XE)
-        error = largest_error(IE, XE)
-        if not error < least:
+    I, IE, IS, XS = run.I, run.IE, run.IS, run.XS
+    least, before, best = math.inf, math.inf, IS[at.BEST]
+    for _ in range(CORRECTIONS):
+        error = loop_error(run, Y)
+        if error < least:
+            least = error
+            for i in range(I[N_THETA]):
+                put(XS, best + i, get(Y, I[THETA] + i))
+            if error <= CLOSED_TO:
+                return at.DONE
+        elif IS[at.FACTORED] == at.END:
             break
-        least = error
-        for i in range(I[N_THETA]):
-            put(XS, best + i, get(Y, I[THETA] + i))
-        if error <= CLOSED_TO:
-            return at.DONE
+        if IS[at.FACTORED] == at.MIDDLE and not error <= min(NEARLY_CLOSED, CHORD * before):
+            put(IS, at.FACTORED, at.NOWHERE)
+        if error > least:
+            go_to_best(run, Y)
+            loop_error(run, Y)
+        before = error
         for i in range(IE[loops.N_ROWS]):
-            put(run.XQ, run.IQ[loops.RIGHT] + i, -get(XE, IE[loops.ERROR] + i))
-        code = nearest_step(run, Y, k == 0)
+            put(run.XQ, run.IQ[loops.RIGHT] + i, -get(run.XE, IE[loops.ERROR] + i))
+        code = nearest_step(run, Y)
         if code != at.DONE:
             return code
         integrate(I, XS, best, XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
-    for i in range(I[N_THETA]):
-        put(Y, I[THETA] + i, get(XS, best + i))
+    go_to_best(run, Y)
+    call_place(run.A[at.PLACE], (I, Y))
     return at.DONE
 
 
@@ -104,23 +138,29 @@ def rates_off(run, Y):
 
 @callee
 def settle(run, Y, time):
-    """Make the rates of a state that was reached keep its loops; its bodies are placed again."""
+    """Make the rates of a state that was reached keep its loops; its bodies have them."""
     I, IS, XS = run.I, run.IS, run.XS
     code = ask_motion(run, Y, time)
     loop_rows(I, Y, run.IE, run.XE)
     off = rates_off(run, Y)
     put(XS, at.DRIFT, off)
-    for k in range(SETTLINGS):
+    for _ in range(SETTLINGS):
         if code != at.DONE or IS[at.PROJECTS] == 0 or off <= SETTLED_TO:
             return code
-        before = off
-        code = nearest_step(run, Y, k == SETTLINGS - 1 or run.IQ[loops.N_PIVOTS] == 0)  # of Y, or none
+        if IS[at.FACTORED] == at.MIDDLE and off > NEARLY_KEPT:
+            put(IS, at.FACTORED, at.NOWHERE)
+        before, factored = off, IS[at.FACTORED]
+        code = nearest_step(run, Y)
         for d in range(I[N_DOFS]):
             put(Y, I[THETA_DOT] + d, get(Y, I[THETA_DOT] + d) + get(XS, IS[at.RESPONSE] + d))
-        call_place(run.A[at.PLACE], (I, Y))
+        call_place_rates(run.A[at.PLACE_RATES], (I, Y))
         off = rates_off(run, Y)
-        if off > 0.5 * before and k > 0:  # rounding
+        if factored == at.NOWHERE and off > 0.5 * before:  # rounding, or a contradiction
             return code
+        if factored != at.NOWHERE and off > CHORD * before:
+            if off <= ROUNDED:
+                return code
+            put(IS, at.FACTORED, at.NOWHERE)
     return code
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
 from mcpframe.multibody.kernels.entries import PLACED
-from mcpframe.multibody.kernels.loops import loop_rate, loop_rows, nearest_motion
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows, nearest_motion
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -69,6 +69,7 @@ def hold_loops(run, X, time, again):
     I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
     code = ask_motion(run, X, time)
     loop_rows(I, X, IE, XE)
+    loop_biases(I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         asked = get(XE, IE[loops.RATE_DOT] + i) - get(XE, IE[loops.BIAS] + i)
         put(run.XQ, run.IQ[loops.RIGHT] + i, asked - loop_rate(I, X, IE, XE, i, B_ACCELERATION))
@@ -138,6 +139,7 @@ def weighted(XS, i, N):
 def fly(run, X, Y, h):
     """Write to Y where a step of h without contacts and limits leads."""
     put(run.IS, at.BY_KICK, 1 - run.IS[at.RK4])
+    put(run.IS, at.FACTORED, at.NOWHERE)
     if run.IS[at.RK4] != 0:
         return fly_to_fourth_order(run, X, Y, h)
     code = kick(run, X, h, False)

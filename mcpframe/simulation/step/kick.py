@@ -34,7 +34,7 @@ from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, inline
 from mcpframe.multibody.kernels.entries import PLACED, SWEPT, free_dynamics, place_rates
-from mcpframe.multibody.kernels.loops import loop_rate, loop_rows
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_VELOCITY,
@@ -184,6 +184,8 @@ def ask_loops(run, X, h):
     """Write the rows of closures at X, and what rates after a kick are to be; an impact where h is zero."""
     IE, XE = run.IE, run.XE
     loop_rows(run.I, X, IE, XE)
+    if run.IS[at.EULER] != 0 or run.IS[at.PROJECTS] == 0:
+        loop_biases(run.I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         rate = get(XE, IE[loops.RATE] + i)
         put(XE, IE[loops.TARGET] + i, loop_target(run, X, i, h) if h > 0.0 else rate)

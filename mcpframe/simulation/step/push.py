@@ -10,7 +10,7 @@ from __future__ import annotations
 from mcpframe.contact.contact import RECORD
 from mcpframe.jit import callee, cycles, window
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
-from mcpframe.multibody.kernels.loops import factor_loops, scale_loops
+from mcpframe.multibody.kernels.loops import factor_loops, keep_wrenches, scale_loops
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
@@ -36,18 +36,27 @@ from mcpframe.spatial.lanes import get, put
 
 
 @callee
-def drop_repeated(run):
-    """Take rows of closures that repeat others out of the problem.
+def factor_own_loops(run):
+    """Write the factor of the problem's own Λ_b, and with it which rows of closures are independent.
 
-    Their impulse is zero, nothing asks for them. Which they are the pivots of the problem's own Λ_b tell.
+    It serves the solver, and brings loops back to where they are closed.
     """
     IE, IQ, XQ, IP, XR = run.IE, run.IQ, run.XQ, run.IP, run.XR
     n_b, n, M = IE[loops.N_ROWS], IP[N_ROWS], IP[M_AT]
     for i in range(n_b):
         for j in range(n_b):
             put(XQ, IQ[loops.LOOP_LAMBDA] + i * n_b + j, get(XR, M + i * n + j))
+    keep_wrenches(IE, run.XE, IQ, XQ)
     scale_loops(IE, run.XE, IQ, XQ)
     factor_loops(IE, run.XE, IQ, XQ, False)
+    put(run.IS, at.FACTORED, at.MIDDLE)
+
+
+@callee
+def drop_repeated(run):
+    """Take rows of closures that repeat others out of the problem: their impulse is zero, nothing asks."""
+    IQ, IP, XR = run.IQ, run.IP, run.XR
+    n_b, n, M = run.IE[loops.N_ROWS], IP[N_ROWS], IP[M_AT]
     for i in range(n_b):
         put(run.IS, run.IS[at.ASKED] + i, 1)
     for k in range(IQ[loops.N_PIVOTS], n_b):
@@ -71,6 +80,8 @@ def build(run, X, h):
     done = KICKED if h > 0.0 else PLACED
     step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, h, done
     failed = call_assemble(run.A[at.ASSEMBLE], step)
+    if run.IE[loops.N_ROWS] > 0:
+        factor_own_loops(run)
     if IS[at.REPEATED] != 0:
         drop_repeated(run)
     put(IS, at.BUILD, IS[at.BUILD] + cycles() - clock)
@@ -129,6 +140,8 @@ def push(run, X, h, kind, again, rise):
     """
     put(run.XS, at.TRIAL, h)
     put(run.IS, at.BY_KICK, 1)
+    if not again or run.IS[at.FACTORED] == at.END:
+        put(run.IS, at.FACTORED, at.NOWHERE)
     if h == 0.0 and run.IE[loops.N_ROWS] > 0:
         ask_loops(run, X, h)
     put(run.IS, at.KIND, kind)

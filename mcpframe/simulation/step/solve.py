@@ -3,13 +3,16 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import math
+
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
-from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
+from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.residual import certify_dense
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.touching import place_of
+from mcpframe.simulation.step.without_loops import solve_without_loops
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
@@ -130,7 +133,7 @@ def release_opening(run):
 @callee
 def start_basis(run, kind):
     """Write codes to start from; those of closures are always in the basis."""
-    for i in range(run.IE[N_LOOP_ROWS]):
+    for i in range(run.IE[loops.N_ROWS]):
         run.codes[i] = BASIC
     if kind == STEP:
         recall_basis(run)
@@ -162,8 +165,15 @@ def solve_natively(run):
     for i in range(n):
         scale = max(scale, 1.0 + abs(q[i]))
     tol = XS[at.TOL] * scale
-    iterations = call_solve(run.A[at.SOLVE], (M, q, lower, upper, run.codes, True, tol, z, run.W, run.IW))
-    residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, window(XS, IS[at.W_ROWS], n)))
+    iterations, residual, w = 0, math.inf, window(XS, IS[at.W_ROWS], n)
+    if run.IE[loops.N_ROWS] > 0 and IS[at.FACTORED] == at.MIDDLE:
+        iterations = solve_without_loops(run, tol)
+        residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, w))
+    if not residual <= tol:
+        iterations += call_solve(
+            run.A[at.SOLVE], (M, q, lower, upper, run.codes, True, tol, z, run.W, run.IW)
+        )
+        residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, w))
     put(IS, at.ITERATIONS, IS[at.ITERATIONS] + iterations)
     if residual <= tol:
         put(IS, at.N_SOLVES, IS[at.N_SOLVES] + 1)

@@ -20,7 +20,7 @@ from mcpframe.simulation.step.flight import fly
 from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
-from mcpframe.simulation.step.touching import find, gap_there, look, smallest_new_gap
+from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
 from mcpframe.simulation.step.travel import fastest_point, looks
 from mcpframe.spatial.lanes import get, put
 
@@ -49,9 +49,18 @@ def is_unheld(run):
 
 @callee
 def go(run, Y, h):
-    """Write to Y where the rates of the last push lead; loops are closed again."""
+    """Write to Y where the rates of the last push lead; loops are closed again, bodies placed."""
     go_on(run, Y, run.IS[at.AFTER], h)
-    return close_loops(run, Y) if run.IS[at.PROJECTS] != 0 else at.DONE
+    return place_closed(run, Y)
+
+
+@callee
+def place_closed(run, Y):
+    """Place the bodies of Y, loops closed where they are to be."""
+    if run.IS[at.PROJECTS] != 0:
+        return close_loops(run, Y)
+    call_place(run.A[at.PLACE], (run.I, Y))
+    return at.DONE
 
 
 @callee
@@ -60,18 +69,19 @@ def try_push(run, X, Y, h, again, margin, rise):
     code = push(run, run.Z, h, STEP, again, rise)
     if code == at.DONE and run.IS[at.RK4] != 0 and is_unheld(run):
         code = fly(run, X, Y, h)
+        call_place(run.A[at.PLACE], (run.I, Y))
     elif code == at.DONE:
         code = go(run, Y, h)
-    return look(run, Y, margin) if code == at.DONE else code
+    return find(run, Y, margin) if code == at.DONE else code
 
 
 @callee
 def try_flight(run, X, Y, h, margin):
     """Fly for a time h, and look where it leads."""
     code = fly(run, X, Y, h)
-    if code == at.DONE and run.IS[at.PROJECTS] != 0:
-        code = close_loops(run, Y)
-    return look(run, Y, margin) if code == at.DONE else code
+    if code == at.DONE:
+        code = place_closed(run, Y)
+    return find(run, Y, margin) if code == at.DONE else code
 
 
 @inline
