@@ -8,8 +8,10 @@ import numpy as np
 
 from mcpframe.arrays import Array
 from mcpframe.config.toml_tables import TomlTable
+from mcpframe.exceptions import OptionError
 from mcpframe.multibody.model.model import Model
-from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller, Function, Push
+from mcpframe.scene.compiled_function import function_controller, is_compiled
+from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller, Push
 from mcpframe.scene.functions import find_function, with_options
 from mcpframe.scene.naming import theta_by_name
 from mcpframe.scene.references import Move, Moves, Reference, checked_reference
@@ -86,4 +88,7 @@ def _function(table: TomlTable, model: Model) -> Controller:
     name, options = table.text("function"), table.table("options").data
     with table.at("function"):
         function = find_function(name, table.source.folder, table.source.code)
-        return Function(model, with_options(function, options, None, 0.0), name)
+        if is_compiled(function) and options:
+            raise OptionError(f"function {name!r} is compiled, and takes no options")
+        given = function if is_compiled(function) else with_options(function, options, None, 0.0)
+        return function_controller(model, given, name)

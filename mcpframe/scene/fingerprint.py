@@ -15,6 +15,7 @@ from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
+from numba.core.ccallback import CFunc
 
 from mcpframe.multibody.model.model import Model
 from mcpframe.scene.scene import Scene
@@ -51,7 +52,7 @@ def digest(value: Any) -> str:
 
 def _pieces(value: Any, inside: tuple[int, ...]) -> Iterator[bytes]:
     """Yield the bytes that make up a value; `inside` has the values that it is part of."""
-    value = getattr(value, "py_func", value)  # what Numba has compiled
+    value = getattr(value, "__wrapped__" if isinstance(value, CFunc) else "py_func", value)  # if compiled
     yield type(value).__qualname__.encode()
     if isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape}".encode()

@@ -22,7 +22,8 @@ from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.shapes import Geometry
 from mcpframe.multibody.model.validation import values
 from mcpframe.notebook import html
-from mcpframe.scene.controllers import Controller, Function, Law, Together
+from mcpframe.scene.compiled_function import function_controller
+from mcpframe.scene.controllers import Controller, Law, Together
 from mcpframe.scene.naming import ByName, rates_by_name, theta_by_name
 from mcpframe.scene.settings import Adaptive, Output, Stepping
 
@@ -50,7 +51,8 @@ class Scene:
         ignore: pairs of names, or names, of what does not meet.
         neighbours: whether bodies that a hinge or a closure joins may meet, or which of them; see
             `mcpframe.contact.detection.materials`.
-        controllers: add up; a function f(state, time) -> tau is one too.
+        controllers: add up; a function f(state, time) -> tau is one too, or one that Numba has compiled, see
+            `CompiledFunction`.
         stepping: formulation, solver, step, scheme, tolerances.
         output: what is kept of a run.
         adaptive: which joints move, None for all.
@@ -221,7 +223,7 @@ def _materials(materials: Any) -> Mapping[Names, Material]:
 
 def _controller(model: Model, controller: Any) -> Controller:
     if not isinstance(controller, Controller):
-        return Function(model, controller)
+        return function_controller(model, controller)
     if controller.model is not model:
         raise ModelError(
             f"controller {type(controller).__name__}: made for another model than the scene's; make it for "

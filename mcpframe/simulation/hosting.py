@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -83,12 +84,10 @@ class HostStages:
         observe: is told of every problem that was solved for good; None for nobody.
 
     Attributes:
-        work: arrays of the run; set by the engine whenever it makes new ones.
         last: the last solution of a formulation in Python, to start the next solve from.
         independent: how many rows of closures are independent wherever loops are closed; set by the engine.
     """
 
-    work: Workspace
     independent: int | None = None
 
     def __init__(
@@ -101,10 +100,9 @@ class HostStages:
     ) -> None:
         self.scene, self.stepping, self.detector, self.observe = scene, scene.stepping, detector, observe
         self.IE, self.XE = loops
-        self.state = scene.initial_state()
         self.last = WarmStart()
         self._states: dict[int, tuple[Array, Array, Array]] = {}
-        self._controller = controller
+        self._controller, self._pushes = controller, controller.pushes
         self._solved: tuple[MixedLCP, Solution, ContactStep] | None = None
         self._outcome: Outcome | None = None
         self.door = host.Host(
@@ -121,6 +119,25 @@ class HostStages:
             at.RAISED,
         )
 
+    @cached_property
+    def state(self) -> State:
+        """The state that a stage is about."""
+        return self.scene.initial_state()
+
+    @cached_property
+    def _told(self) -> State:
+        """The state that controllers are told of: as the model has it, whatever acts implicitly."""
+        return self.scene.initial_state()
+
+    @property
+    def work(self) -> Workspace:
+        """Arrays of the run; set by the engine whenever it makes new ones."""
+        return self._work
+
+    @work.setter
+    def work(self, work: Workspace) -> None:
+        self._work, self._applied = work, work.doubles(at.APPLIED)
+
     def recall(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Take the last solution from a checkpoint."""
         kept = {name[5:]: array for name, array in memory.items() if name.startswith("last_")}
@@ -128,7 +145,8 @@ class HostStages:
 
     def know(self, *states: Array) -> None:
         """Know the arrays of states by their addresses."""
-        I, n, n_theta = self.state.I, self.scene.model.n_dofs, self.scene.model.n_theta
+        model = self.scene.model
+        I, n, n_theta = model.tree.skeleton.I, model.n_dofs, model.n_theta
         for X in states:
             armature = X[I[DOFS] :][D_ARMATURE : n * DOF : DOF]
             self._states[X.ctypes.data] = X[I[THETA] :][:n_theta], X[I[THETA_DOT] :][:n], armature
@@ -140,12 +158,13 @@ class HostStages:
 
     def _forces(self, where: int, time: float) -> int:
         """Write the forces that controllers apply, J* of their wrenches included."""
-        state, controller = self._state_at(where, time), self._controller
+        theta, theta_dot, _ = self._states[where]
+        state, controller = self._told.update(theta, theta_dot, time), self._controller
         applied = controller.force(state, time)
-        wrenches = controller.wrenches(time) if controller.pushes else {}
+        wrenches = controller.wrenches(time) if self._pushes else {}
         if wrenches:
             applied = applied + state.apply_wrenches(state.link_wrenches(wrenches))
-        self.work.doubles(at.APPLIED)[:] += applied
+        self._applied += applied
         return at.DONE
 
     def _find(self, where: int, margin: float) -> int:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.jit.memory import LINE
 from mcpframe.multibody.model.model import Model
+from mcpframe.scene.compiled_function import CompiledFunction
 from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller, Push, Together
 from mcpframe.scene.references import Moves
 from mcpframe.simulation.memory import drive_slots as at
@@ -30,7 +31,7 @@ def has_kernel(part: Controller) -> bool:
     """Return whether the kernels know a controller."""
     if isinstance(part, (PD, ComputedTorque)):
         return isinstance(part.reference, Moves)
-    return type(part) in (Controller, Constant, Push)
+    return type(part) in (Controller, Constant, Push, CompiledFunction)
 
 
 def sorted_parts(controller: Controller) -> tuple[list[Controller], list[Controller]]:
@@ -50,6 +51,9 @@ def pack_drives(model: Model, parts: Sequence[Controller]) -> tuple[Indices, Arr
         elif isinstance(part, Push):
             rows.append((at.PUSHING, _body(model, part), 0))
             numbers.append((_push_numbers(model, part), np.zeros(0), np.zeros(0)))
+        elif isinstance(part, CompiledFunction):
+            rows.append((at.CALLED, part.address, 0))
+            numbers.append((np.zeros(0), np.zeros(0), np.zeros(0)))
         elif isinstance(part, (PD, ComputedTorque)):
             kind = at.PD if isinstance(part, PD) else at.COMPUTED_TORQUE
             rows.append((kind, -1, len(_moves(part).moves)))

@@ -1,7 +1,7 @@
 """What acts at the hinges: controllers, springs and dampers.
 
 Controllers are those of `mcpframe.scene.controllers`, which says what they mean, asked where a step is
-kicked; those that have no kernel are asked in Python, where a part of a step begins.
+kicked; functions are asked where a part of a step begins, in Python, or by their address if compiled.
 
 *Springs and dampers*, and PD motors within their limits, which are the same, act implicitly: stiff ones
 neither ring nor explode. With v and v+ the rates before and after the kick of a step of h, q where it begins,
@@ -39,6 +39,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_slots import (
     ACCELERATION_R,
+    CALLED,
     COMPUTED_TORQUE,
     DRIVE_ROW,
     DRIVES,
@@ -50,6 +51,7 @@ from mcpframe.simulation.memory.drive_slots import (
     P_START,
     P_STOP,
     PD,
+    PUSHING,
     RATE_R,
     THETA_R,
     V_BODY,
@@ -228,8 +230,24 @@ def gather_forces(run, X, time, t, h):
             pull(run, X, drive, time, t)
         elif kind == COMPUTED_TORQUE:
             compute_torque(run, X, drive, time, t, h)
-        else:
+        elif kind == PUSHING:
             push_body(run, X, drive, time)
+
+
+@callee
+def call_functions(run, X, time):
+    """Add to APPLIED what compiled functions say of X."""
+    I, IF, XF, IS = run.I, run.IF, run.XF, run.IS
+    for k in range(IF[N_DRIVES]):
+        drive = IF[DRIVES] + k * DRIVE_ROW
+        if get(IF, drive + V_KIND) != CALLED:
+            continue
+        for d in range(I[N_DOFS]):
+            put(XF, IF[FORCE] + d, 0.0)
+        theta, rates = window(X, I[THETA], I[N_THETA]), window(X, I[THETA_DOT], I[N_DOFS])
+        host.call_function(get(IF, drive + V_BODY), theta, rates, time, window(XF, IF[FORCE], I[N_DOFS]))
+        for d in range(I[N_DOFS]):
+            add(run.XS, IS[at.APPLIED] + d, get(XF, IF[FORCE] + d))
 
 
 @callee
@@ -238,6 +256,7 @@ def apply_forces(run, X, time):
     IS, XS = run.IS, run.XS
     for d in range(run.I[N_DOFS]):
         put(XS, IS[at.APPLIED] + d, get(XS, IS[at.CONSTANT] + d))
+    call_functions(run, X, time)
     return host.call_host(run.A[at.HOST], host.FORCES, X, time) if IS[at.HOST_FORCES] != 0 else at.DONE
 
 

@@ -40,6 +40,31 @@ def call_host(typing_context: Any, address: Any, stage: Any, state: Any, value: 
     return types.int64(types.intp, types.int64, state, types.float64), generate
 
 
+FUNCTION = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, ctypes.c_double, ctypes.c_void_p)
+
+
+def _call_uncompiled(address: Any, theta: Any, theta_dot: Any, time: float, tau: Any) -> None:
+    """Call a function in C from Python."""
+    FUNCTION(int(address))(theta.ctypes.data, theta_dot.ctypes.data, time, tau.ctypes.data)
+
+
+@primitive(_call_uncompiled)
+def call_function(typing_context: Any, address: Any, theta: Any, theta_dot: Any, time: Any, tau: Any) -> Any:
+    """Call a controller that is compiled, see `mcpframe.scene.compiled_function`."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        pointer = ir.DoubleType().as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer, ir.DoubleType(), pointer])
+        function = builder.inttoptr(values[0], kind.as_pointer())
+        theta, theta_dot, tau = (
+            context.make_array(signature.args[i])(context, builder, values[i]).data for i in (1, 2, 4)
+        )
+        builder.call(function, [theta, theta_dot, values[3], tau])
+        return context.get_dummy_value()
+
+    return types.void(types.intp, theta, theta_dot, types.float64, tau), generate
+
+
 class Host:
     """The door that compiled code calls; keeps the exception of a stage that has raised one.
 
