@@ -81,7 +81,9 @@ def energy_growth(scene: Scene, run: Trajectory) -> Growth | None:
     """Return how far the energy of a run has grown without a drive; None where that is within its bounds."""
     if is_driven(scene):
         return None
-    run = Trajectory(run.header, run.steps.rows(_apart(scene, run), len(run)))
+    first = _apart(scene, run)
+    if first:
+        run = Trajectory(run.header, run.steps.rows(first, len(run)))
     energy = mechanical_energy(run)
     n = int(np.argmin(np.append(np.isfinite(energy), False)))
     if n == 0:

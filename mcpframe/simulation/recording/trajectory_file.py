@@ -5,7 +5,8 @@
     /steps       one dataset per column of `StepBlock` [n, ...]; attribute unit, and names of codes
     /contacts    columns of `ContactTable`, those of step 0 first; steps/n_contacts says how many each has
     /impacts     columns of `ImpactTable`, likewise
-    /checkpoint  what the run needs beside the last step to go on, attribute n_steps: after how many steps
+    /checkpoint  what the run needs beside the last step to go on, attribute n_steps: after how many steps;
+                 one dataset of bytes, see `packed`, for HDF5 takes as long for a number as for a thousand
 
 Everything is appended at the end; nothing that was written is changed, but for the checkpoint.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import weakref
 from collections.abc import Iterable, Mapping
@@ -50,6 +52,9 @@ UNREADABLE = (
     *(TypeError, ValueError),
 )
 """What h5py raises on a file that is cut off, damaged, on a full disk, or something else altogether."""
+
+PACKED = "packed"
+"""The dataset of a checkpoint."""
 
 Checkpoint = Mapping[str, NDArray[Any]]
 Datasets = dict[tuple[str, str], h5py.h5d.DatasetID]
@@ -117,9 +122,12 @@ class TrajectoryFile:
     def checkpoint(self) -> dict[str, NDArray[Any]] | None:
         """Return the checkpoint, or None where none belongs to the last step."""
         group = self._file["checkpoint"]
-        if not len(group) or group.attrs["n_steps"] != self.n_steps:
+        if PACKED not in group or group.attrs["n_steps"] != self.n_steps:
             return None
-        return {name: np.asarray(dataset[()]) for name, dataset in group.items()}
+        try:
+            return unpacked(group[PACKED][()].tobytes())
+        except UNREADABLE as error:
+            raise not_a_trajectory(self.path, error) from None
 
     def take_header(self, header: Header) -> None:
         """Put another header in the place of the one that is there; what moves must be the same."""
@@ -260,20 +268,41 @@ def not_a_trajectory(path: Path, error: Exception) -> FileFormatError:
     return FileFormatError(f"{path}: is not a complete trajectory file ({error})")
 
 
+def packed(checkpoint: Checkpoint) -> bytes:
+    """Return arrays as bytes: the length of a list of names, types and shapes, that list, and the numbers."""
+    arrays = {name: np.asarray(array) for name, array in checkpoint.items()}
+    parts = json.dumps([[name, array.dtype.str, array.shape] for name, array in arrays.items()]).encode()
+    return b"".join(
+        [len(parts).to_bytes(8, "little"), parts, *(array.tobytes() for array in arrays.values())]
+    )
+
+
+def unpacked(data: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of `packed`, or raise ValueError where they are none."""
+    start = 8 + int.from_bytes(data[:8], "little")
+    found: dict[str, NDArray[Any]] = {}
+    for name, kind, shape in json.loads(data[8:start]):
+        dtype = np.dtype(kind)
+        if dtype.kind not in "biuf":
+            raise ValueError(f"checkpoint: {name} is of the type {kind}")
+        n = math.prod(shape)
+        found[name] = np.frombuffer(data, dtype, n, start).reshape(shape).copy()
+        start += n * dtype.itemsize
+    return found
+
+
 def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -> None:
-    """Replace the checkpoint, in the same places of the file where the kinds of arrays are the same."""
+    """Replace the checkpoint, in the same place of the file."""
     group.attrs["n_steps"] = n_steps
-    for name in set(group) - set(checkpoint):
-        del group[name]
-    for name, array in checkpoint.items():
-        if name in group and (group[name].ndim, group[name].dtype) != (array.ndim, array.dtype):
-            del group[name]
-        if name not in group:
-            grows = {"maxshape": (None,) * array.ndim, "chunks": True} if array.ndim else {}
-            group.create_dataset(name, shape=array.shape, dtype=array.dtype, **grows)
-        elif array.ndim:
-            group[name].resize(array.shape)
-        group[name][...] = array
+    data = np.frombuffer(packed(checkpoint), np.uint8)
+    if not checkpoint:
+        group.clear()
+        return
+    if PACKED not in group:
+        group.create_dataset(PACKED, shape=data.shape, dtype=data.dtype, maxshape=(None,), chunks=True)
+    place = group[PACKED]
+    place.resize(data.shape)
+    place[...] = data
 
 
 def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> None:

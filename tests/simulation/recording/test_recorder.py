@@ -166,6 +166,17 @@ def test_a_checkpoint_belongs_to_the_last_step(path):
         assert recorder.checkpoint is None
 
 
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 8, b"\x01" + bytes(7) + b"7"])
+def test_a_damaged_checkpoint_is_refused_in_words(path, damage):
+    with Recorder.create(header(), path) as recorder:
+        recorder.append(steps(header().model, 2), {"z": np.arange(3.0)})
+    with h5py.File(path, "r+") as file:
+        file["checkpoint/packed"].resize((len(damage),))
+        file["checkpoint/packed"][...] = np.frombuffer(damage, np.uint8)
+    with pytest.raises(FileFormatError, match="is not a complete trajectory file"):
+        Recorder.resume(path)
+
+
 def test_what_is_behind_the_last_complete_step_is_cut_off(path):
     with Recorder.create(header(), path) as recorder:
         recorded(recorder, 12)
