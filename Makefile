@@ -13,7 +13,7 @@ PLUGIN := $(VENV)/plugin
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
+STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
 .PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
@@ -49,7 +49,7 @@ demo: $(STAMP)  ## run Table 2 of J14 and a comparison of solvers; ends with the
 bench:  ## time everything beside the peers that are installed (alone: bench-STUDY; OPTIONS=--quick)
 	@for study in $(STUDIES); do $(MAKE) --no-print-directory bench-$$study || exit; done
 
-# Studies: solvers, dynamics, formulations, growth, first-use, simulation, contact-models, robots.
+# Studies: solvers, cone, dynamics, formulations, growth, first-use, simulation, contact-models, robots.
 $(STUDIES:%=bench-%): bench-%: $(STAMP)
 	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
 

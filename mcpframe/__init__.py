@@ -30,6 +30,7 @@ from mcpframe.modelling.model import MCPModel
 from mcpframe.modelling.nl import from_pyomo, load_nl
 from mcpframe.multibody import Hinge, Link, Model, Node, closures
 from mcpframe.multibody.model import shapes
+from mcpframe.problem.cone import ConeLCP, Discs
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MCP, MixedLCP
@@ -111,6 +112,7 @@ __all__ = [
     "AccelerationStep",
     "Adaptive",
     "Claim",
+    "ConeLCP",
     "Config",
     "Contact",
     "ContactBlocks",
@@ -118,6 +120,7 @@ __all__ = [
     "ContactStep",
     "Corpus",
     "Diagnosis",
+    "Discs",
     "FileFormatError",
     "FrictionDirections",
     "FrictionProblem",

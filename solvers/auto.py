@@ -4,9 +4,9 @@ Time. As long as other methods have not been tried, one gets half of the time th
 
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
 pivots; a large sparse one to `newton` and `ipm` first. What is left unsolved is checked for a proof of
-infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a friction
-problem with exact cones to `qp`. After each method the framework's own residual decides whether the search
-is over.
+infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a problem with
+exact friction cones to `cone`, then `qp`. After each method the framework's own residual decides whether the
+search is over.
 
 Matrix class. The union of its methods' classes. Limits. Those of its methods; a problem without a solution,
 and without a proof of that, costs the time of all of them.
@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from mcpframe.problem.cone import ConeLCP
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.infeasibility import find_certificate
 from mcpframe.problem.problems import MCP, MixedLCP
@@ -45,7 +46,7 @@ SHARE = 0.5
 """Of the time that is left, what a method may take as long as others have not been tried."""
 
 LEMKE = Lemke()
-_CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP"}
+_CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP", "cone": "Cone"}
 
 
 @final
@@ -53,7 +54,7 @@ class Auto(AbstractSolver):
     """Warm-started active set, then the method that fits, then the others, until the certificate holds."""
 
     name = "auto"
-    problems: ClassVar[tuple[type, ...]] = (MixedLCP, MCP, FrictionProblem)
+    problems: ClassVar[tuple[type, ...]] = (MixedLCP, MCP, FrictionProblem, ConeLCP)
 
     fallbacks: bool = Field(default=True, description="go on to other methods when the first one fails")
 
@@ -73,8 +74,10 @@ class Auto(AbstractSolver):
 
     def _methods(self, problem: Any) -> Iterator[str]:
         """Yield methods in the order to try them; later facts are only computed when they are needed."""
-        if isinstance(problem, FrictionProblem):
-            yield "qp"
+        if isinstance(problem, ConeLCP):
+            yield "cone"
+        elif isinstance(problem, FrictionProblem):
+            yield from ("cone", "qp")
         elif isinstance(problem, MCP):
             yield from ("newton", "path")
         else:

@@ -49,7 +49,12 @@ from mcpframe.problem.friction import FrictionProblem
 
 LINEAR, NONLINEAR = ("lcp", "mlcp"), ("mcp",)
 LOCAL, GLOBAL = ("fc2d", "fc3d"), ("gfc2d", "gfc3d")
-SOLVERS = {LINEAR: ("auto", "lemke"), NONLINEAR: ("path", "newton"), LOCAL: ("qp",), GLOBAL: ("qp",)}
+SOLVERS = {
+    LINEAR: ("auto", "lemke"),
+    NONLINEAR: ("path", "newton"),
+    LOCAL: ("cone", "qp"),
+    GLOBAL: ("cone", "qp"),
+}
 SOLVED = 1e-8
 """Relative residual that counts as solved."""
 MARGIN = 0.1

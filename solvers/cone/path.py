@@ -1,6 +1,6 @@
 """The central path of a frictional contact problem, followed from large to vanishing smoothing.
 
-Phi_eps(r) = 0 (see `qp_cone_maps`) has one solution for large eps, and its solutions form smooth curves that
+Phi_eps(r) = 0 (see `maps`) has one solution for large eps, and its solutions form smooth curves that
 lead to solutions of the friction problem as eps -> 0.
 
 * `Arclength` walks the curve from large to small eps, also where it turns back, which it does because

@@ -12,8 +12,8 @@ program, `residual` that of the answer. Programs are compiled once per size and 
 Matrix class. Exact for monotone problems. Friction problems with W positive semidefinite up to rounding, and
 mixed LCPs that say where their contacts are (`MixedLCP.contacts`). Others without guarantee.
 
-Parts. `qp_programs` (cvxpy), `qp_mixed` (mixed LCPs), `qp_cone` (friction; its mathematics in `qp_cone_*`),
-`qp_anderson`.
+Parts. `programs` (cvxpy), `mixed` (mixed LCPs), `friction` (the exact cone; its mathematics in
+`solvers.cone`), `anderson`.
 
 Limits. Compiling a program takes up to some seconds for thousands of unknowns. Backends for quadratic
 programs only (OSQP, HiGHS) cannot take the exact cone in space. The proximal sequence may settle elsewhere
@@ -29,7 +29,7 @@ from pydantic import Field, field_validator
 
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.problems import MixedLCP
-from mcpframe.solvers.cone.programs import solve_cone
+from mcpframe.solvers.qp.friction import solve_cone
 from mcpframe.solvers.qp.mixed import solve_mixed
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim

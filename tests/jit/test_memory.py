@@ -149,6 +149,7 @@ MEMORIES = {
     (f"{OPERATIONAL}.kernels", "MEMORY"): f"{OPERATIONAL}.kernels:operational_space",
     (f"{OPERATIONAL}.stages", "MEMORY"): f"{OPERATIONAL}.stages:plan",
     ("mcpframe.solvers.lemke.stage", "MEMORY"): "mcpframe.solvers.lemke.stage:solve_in_place",
+    ("mcpframe.solvers.cone.memory", "MEMORY"): "mcpframe.solvers.cone.chain:solve_cones",
 }
 """Where each is declared, and a kernel that uses it."""
 UNCONCERNED = "mcpframe.problem.residual:certify_dense"

@@ -1,0 +1,266 @@
+"""Mixed LCPs with friction discs: contacts on exact cones, beside bounds and equations.
+
+Find z with w = M z + q where rows that belong to no disc are those of a mixed LCP, l <= z <= u, and a disc D,
+two rows (or one, in the plane) that lean on a normal row n, asks for the most dissipation within its reach:
+
+    |z_D| <= mu z_n + c,     z_D = argmin w_D . x  over  |x| <= mu z_n + c.
+
+Coulomb's cone is a normal row with z_n >= 0 and one disc; moments against spin or rolling are further discs
+on the same normal; an ellipse is a disc in scaled components; c is what friction leans on besides z_n. With
+z_D = P(z_D - w_D), P the projection on the disc, all conditions are one equation of Alart and Curnier (1991),
+whose error is the natural residual
+
+    r(z) = max( |z_i - clip(z_i - w_i, l_i, u_i)|,  |z_D - P(z_D - w_D)| ).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mcpframe.arrays import Array, frozen, index_array, real_array
+from mcpframe.exceptions import ProblemError
+from mcpframe.jit import Indices, Vector, VectorOut, inline, kernel
+from mcpframe.problem.layout import Layout
+from mcpframe.problem.problems import MixedLCP
+from mcpframe.problem.residual import natural_entry
+
+D_NORMAL, D_FIRST, D_WIDTH, DISC_INTEGERS = range(4)
+D_MU, D_OFFSET, DISC_DOUBLES = range(3)
+"""A disc in the tables of kernels: its normal row, its first row, how many rows; mu and c."""
+RESOLUTION = 1e-5
+"""Weight of the size of z in `scale`, as for friction problems: the edge of a disc is no number to lie on."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Discs:
+    """Discs of some rows.
+
+    Attributes:
+        table: normal row, first row and number of rows (1 or 2) of every disc [k, 3].
+        sizes: its mu and c [k, 2].
+    """
+
+    table: NDArray[np.int64]
+    sizes: Array
+
+    def __init__(
+        self,
+        normal: ArrayLike = (),
+        first: ArrayLike = (),
+        width: ArrayLike = 2,
+        mu: ArrayLike = 0.0,
+        offset: ArrayLike = 0.0,
+    ) -> None:
+        rows, start = index_array("normal", normal), index_array("first", first)
+        if rows.ndim != 1 or start.shape != rows.shape:
+            raise ProblemError(
+                f"discs: normal {rows.shape} and first {start.shape}, expected one row of each"
+            )
+        k = rows.size
+        widths, mus, offsets = (
+            _each(name, value, k) for name, value in (("width", width), ("mu", mu), ("offset", offset))
+        )
+        for name, values in (("mu", mus), ("offset", offsets)):
+            bad = ~(np.isfinite(values) & (values >= 0.0))
+            if bad.any():
+                i = int(np.argmax(bad))
+                raise ProblemError(f"discs: {name} {i} is {values[i]}; it must be finite and >= 0")
+        if not np.isin(widths, (1, 2)).all():
+            raise ProblemError(f"discs: width {widths.tolist()}; a disc has one row or two")
+        table = np.column_stack([rows, start, widths.astype(np.int64)]).reshape(k, DISC_INTEGERS)
+        object.__setattr__(self, "table", frozen(np.ascontiguousarray(table, dtype=np.int64)))
+        object.__setattr__(self, "sizes", frozen(np.column_stack([mus, offsets]).reshape(k, DISC_DOUBLES)))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def normal(self) -> NDArray[np.int64]:
+        """Normal rows [k]."""
+        return self.table[:, D_NORMAL]
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """All rows that belong to a disc."""
+        spans = [np.arange(first, first + width) for _, first, width in self.table]
+        return np.concatenate([np.zeros(0, np.int64), *spans])
+
+    def check(self, lcp: MixedLCP) -> None:
+        """Raise unless the discs fit the rows of a problem."""
+        inside = (self.table[:, :2] >= 0).all() and (self.rows < lcp.n).all() and (self.normal < lcp.n).all()
+        if not inside:
+            raise ProblemError(f"discs: a row is not among the {lcp.n} of the problem")
+        if np.unique(self.rows).size != self.rows.size or np.isin(self.normal, self.rows).any():
+            raise ProblemError("discs: a row belongs to two discs, or is the normal of one and in another")
+        if not lcp.free[self.rows].all():
+            raise ProblemError("discs: rows of a disc have no bounds but the disc, lower -inf and upper inf")
+        if (lcp.lower[self.normal] < 0.0).any():
+            raise ProblemError("discs: a normal row has a lower bound below 0, so the disc could vanish")
+
+    def ordered(self) -> Discs:
+        """Return the discs by their normals, as kernels want them."""
+        order = np.argsort(self.normal, kind="stable")
+        return Discs(*self.table[order].T, *self.sizes[order].T)
+
+
+class ConeLCP:
+    """A mixed LCP (M, q, l, u) with friction discs.
+
+    Args:
+        M, q, lower, upper, layout: as in `MixedLCP`; rows of discs are free.
+        discs: which rows lie on discs.
+    """
+
+    def __init__(
+        self,
+        M: Any,
+        q: ArrayLike,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        discs: Discs,
+        *,
+        layout: Layout | None = None,
+    ) -> None:
+        self.rows = MixedLCP(M, q, lower, upper, layout=layout)
+        discs.check(self.rows)
+        self.discs = discs.ordered()
+
+    def __repr__(self) -> str:
+        return f"ConeLCP(n={self.n}, discs={len(self.discs)}, blocks={dict(self.layout.sizes)})"
+
+    @property
+    def n(self) -> int:
+        """Number of rows, which is the length of z."""
+        return self.rows.n
+
+    @property
+    def M(self) -> Any:
+        """Matrix [n, n], dense or in compressed rows."""
+        return self.rows.M
+
+    @property
+    def q(self) -> Array:
+        """Vector [n]."""
+        return self.rows.q
+
+    @property
+    def lower(self) -> Array:
+        """Lower bounds [n]; -inf in rows of discs."""
+        return self.rows.lower
+
+    @property
+    def upper(self) -> Array:
+        """Upper bounds [n]; inf in rows of discs."""
+        return self.rows.upper
+
+    @property
+    def layout(self) -> Layout:
+        """Names of the blocks of z."""
+        return self.rows.layout
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether M is stored in compressed rows."""
+        return self.rows.is_sparse
+
+    @cached_property
+    def scale(self) -> float:
+        """1 + ||q||_inf + what rounding leaves of impulses: solved means r <= tol * scale."""
+        on_discs = np.concatenate([self.discs.normal, self.discs.rows])
+        q, diagonal = np.abs(self.q[on_discs]), np.abs(self.M.diagonal()[on_discs])
+        with np.errstate(over="ignore"):
+            size = q[diagonal > 0.0] / diagonal[diagonal > 0.0]
+        return self.rows.scale + RESOLUTION * min(float(size.max(initial=0.0)), 1e300)
+
+    def certify(self, z: Array) -> tuple[Array, Array, float]:
+        """Return z moved into its bounds and discs, w = M z + q, and the natural residual of that z."""
+        z = np.array(z, dtype=np.float64)
+        if not np.isfinite(z).all():
+            return z, np.full(self.n, np.nan), math.inf
+        discs = self.discs.table.ravel(), self.discs.sizes.ravel()
+        move_within(z, self.lower, self.upper, *discs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = np.asarray(self.M @ z + self.q)
+        return z, w, disc_residual(z, w, self.lower, self.upper, self.on_disc, *discs)
+
+    @cached_property
+    def on_disc(self) -> NDArray[np.int64]:
+        """1 for rows that belong to a disc, else 0 [n]."""
+        flags = np.zeros(self.n, np.int64)
+        flags[self.discs.rows] = 1
+        return frozen(flags)
+
+
+def cones_of(mu: Array, dim: int) -> Discs:
+    """Return the discs of contacts one after the other, each (normal, tangents)."""
+    discs = object.__new__(Discs)  # checked already, and made for every solve
+    table, sizes = np.empty((len(mu), DISC_INTEGERS), np.int64), np.zeros((len(mu), DISC_DOUBLES))
+    table[:, D_NORMAL] = np.arange(0, dim * len(mu), dim)
+    table[:, D_FIRST], table[:, D_WIDTH], sizes[:, D_MU] = table[:, D_NORMAL] + 1, dim - 1, mu
+    vars(discs).update(table=table, sizes=sizes)
+    return discs
+
+
+@inline
+def length(x: Any, y: Any) -> Any:
+    """Return |(x, y)|."""
+    return math.sqrt(x * x + y * y)
+
+
+@inline
+def disc_gap(z_1: Any, z_2: Any, w_1: Any, w_2: Any, reach: Any) -> Any:
+    """Return z - P(z - w) of a disc; inside it is w itself, so that a small w beside a huge z is kept."""
+    x_1, x_2 = z_1 - w_1, z_2 - w_2
+    far = length(x_1, x_2)
+    if far <= reach:
+        return w_1, w_2
+    share = reach / far
+    return z_1 - share * x_1, z_2 - share * x_2
+
+
+@kernel(VectorOut, Vector, Vector, Indices, Vector)
+def move_within(z, lower, upper, table, sizes):  # type: ignore[no-untyped-def]
+    """Clip z into its bounds, then move what lies outside of its disc to the edge."""
+    for i in range(z.shape[0]):
+        z[i] = min(max(z[i], lower[i]), upper[i])
+    for d in range(sizes.shape[0] // DISC_DOUBLES):
+        disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
+        first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
+        reach = sizes[size + D_MU] * z[table[disc + D_NORMAL]] + sizes[size + D_OFFSET]
+        far = length(z[first], z[first + 1] if two else 0.0)
+        if far > reach:
+            z[first] *= reach / far
+            if two:
+                z[first + 1] *= reach / far
+
+
+@kernel(Vector, Vector, Vector, Vector, Indices, Indices, Vector)
+def disc_residual(z, w, lower, upper, on_disc, table, sizes):  # type: ignore[no-untyped-def]
+    """Return r(z) for given w; +inf when anything is not finite."""
+    worst = 0.0
+    for i in range(z.shape[0]):
+        if not (math.isfinite(z[i]) and math.isfinite(w[i])):
+            return math.inf
+        if on_disc[i] == 0:
+            worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
+    for d in range(sizes.shape[0] // DISC_DOUBLES):
+        disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
+        first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
+        reach = sizes[size + D_MU] * max(z[table[disc + D_NORMAL]], 0.0) + sizes[size + D_OFFSET]
+        z_2, w_2 = (z[first + 1], w[first + 1]) if two else (0.0, 0.0)
+        gap_1, gap_2 = disc_gap(z[first], z_2, w[first], w_2, reach)
+        worst = max(worst, abs(gap_1), abs(gap_2))
+    return worst
+
+
+def _each(name: str, value: ArrayLike, k: int) -> Array:
+    values = real_array(name, value)
+    if values.shape not in ((), (k,)):
+        raise ProblemError(f"discs: {name} has shape {values.shape}, expected ({k},) or a scalar")
+    return np.broadcast_to(values, k).astype(np.float64)

@@ -1,0 +1,274 @@
+"""Exact friction cones in compiled code: closed forms, other methods, and plain numpy as the judge."""
+
+import json
+import threading
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import mcpframe as mf
+from mcpframe import ConeLCP, Discs, FrictionProblem, MixedLCP, ProblemError, Status
+from mcpframe.problem.generators import contact_system
+
+SUITE = Path(__file__).parents[3] / "shared" / "suite" / "open"
+TIGHT = 1e-9
+"""Residual over the problem's scale: the framework's default."""
+SAME = 1e-7
+"""Distance of two answers with residuals of 1e-9 in problems whose condition numbers are below 100."""
+
+
+def solved(problem, **options):
+    solution = mf.solve(problem, "cone", **options)
+    assert solution.ok, solution
+    return solution
+
+
+def natural_error(problem, z):
+    """The conditions of a ConeLCP in plain numpy, one disc at a time."""
+    w, errors = problem.M @ z + problem.q, []
+    on_disc = set(problem.discs.rows.tolist())
+    for i in set(range(problem.n)) - on_disc:
+        errors.append(abs(z[i] - np.clip(z[i] - w[i], problem.lower[i], problem.upper[i])))
+    for (normal, first, width), (mu, offset) in zip(problem.discs.table, problem.discs.sizes, strict=True):
+        rows = slice(first, first + width)
+        reach, x = mu * z[normal] + offset, z[rows] - w[rows]
+        nearest = x * min(1.0, reach / max(np.linalg.norm(x), 1e-300))
+        errors.append(np.abs(z[rows] - nearest).max())
+    return max(errors, default=0.0)
+
+
+# ---------------------------------------------------------------------------------------- friction problems
+
+
+@pytest.mark.parametrize(
+    ("v", "r"),
+    [((1.0, 3.0, 0.0), (0, 0, 0)), ((-1.0, 0.2, 0.1), (1, -0.2, -0.1)), ((-1.0, 3.0, 4.0), (1, -0.3, -0.4))],
+)
+def test_one_contact_leaves_sticks_or_slides_as_coulomb_says(v, r):
+    np.testing.assert_allclose(solved(FrictionProblem(np.eye(3), v, 0.5)).z, r, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["full", "redundant", "boxes", "chain"])
+@pytest.mark.parametrize("n_c", [1, 4, 12, 24])
+def test_many_contacts_are_solved(family, n_c):
+    # 24 contacts that stick are 72 rows: more than loops of our own factor.
+    for seed in range(3):
+        solved(contact_system(n_c, family, seed=seed).exact_problem())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_answer_is_that_of_convex_programs_where_there_is_one(seed):
+    problem = contact_system(6, "full", seed=seed).exact_problem()
+    ours, programs = solved(problem, tol=1e-11), mf.solve(problem, "qp", tol=1e-11, throw=True)
+    np.testing.assert_allclose(ours.w, programs.w, atol=SAME)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_the_plane_the_answer_is_that_of_pivoting(seed):
+    rng = np.random.default_rng(seed)
+    J = rng.standard_normal((12, 12))
+    problem = FrictionProblem(J @ J.T, rng.standard_normal(12), 0.3, dim=2)
+    polygon = problem.to_mixed_lcp()
+    r = problem.impulses(mf.solve(polygon, "lemke", throw=True).z)
+    np.testing.assert_allclose(solved(problem).z, r, atol=SAME)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-12, 0.5, 100.0])
+def test_all_friction_coefficients_are_taken(mu):
+    solved(FrictionProblem(np.eye(6) + 0.2, [-1.0, 2.0, 0.0, -1.0, -1.0, 1.0], mu))
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
+def test_units_do_not_matter(size):
+    r = np.array([1.0, -0.3, -0.4])
+    scaled_W = solved(FrictionProblem(size * np.eye(3), [-1.0, 3.0, 4.0], 0.5))
+    np.testing.assert_allclose(scaled_W.z * size, r, rtol=1e-12)
+    scaled_q = solved(FrictionProblem(np.eye(3), np.array([-1.0, 3.0, 4.0]) * size, 0.5))
+    np.testing.assert_allclose(scaled_q.z / size, r, rtol=1e-12)
+
+
+def test_a_matrix_that_is_not_symmetric_is_solved():
+    solved(FrictionProblem([[1.0, 0.8, 0.0], [-0.8, 1.0, 0.3], [0.0, -0.3, 1.0]], [-1.0, 3.0, 1.0], 0.5))
+
+
+def test_no_contact_at_all_is_solved():
+    assert solved(FrictionProblem(np.zeros((0, 0)), [], [])).z.size == 0
+
+
+def test_a_contact_that_nothing_can_stop_is_not_called_solved():
+    solution = mf.solve(FrictionProblem(np.zeros((3, 3)), [-1.0, 2.0, 0.0], 0.5), "cone")
+    assert solution.status is Status.ITERATION_LIMIT
+    assert "natural residual" in solution.message
+
+
+def test_large_sparse_problems_are_solved_as_such(rng):
+    n_b = 60
+    H = sp.diags_array([np.ones(3 * n_b), -np.ones(3 * n_b - 3)], offsets=[0, 3], shape=(3 * n_b, 3 * n_b))
+    f = rng.standard_normal(3 * n_b)
+    problem = FrictionProblem.from_global(sp.eye_array(3 * n_b), H, f, np.zeros(3 * n_b), 0.3)
+    sparse, dense = solved(problem, dense_rows=100), solved(problem)
+    assert dense.method.startswith("cone")
+    assert not sparse.method.startswith("cone")
+
+
+def test_a_warm_start_at_a_neighbour_takes_a_system_or_two():
+    problem = contact_system(8, "boxes", seed=2).exact_problem()
+    cold = solved(problem)
+    again = solved(FrictionProblem(problem.W, 1.001 * problem.q, problem.mu), z0=cold.z)
+    assert "warm start" in again.method
+    assert again.iterations <= 3 < cold.iterations
+
+
+def test_the_time_limit_is_kept():
+    problem = contact_system(100, "redundant", seed=0).exact_problem()
+    mf.solve(problem, "cone", time_limit=0.01)
+    start = perf_counter()
+    solution = mf.solve(problem, "cone", time_limit=0.01)
+    assert solution.status in (Status.TIME_LIMIT, Status.SOLVED)
+    assert perf_counter() - start < 2.0  # on a busy machine
+    assert np.isfinite(solution.residual)
+
+
+def test_the_same_problem_gives_the_same_bits_in_threads_as_well():
+    problems = [contact_system(n, "redundant", seed=3).exact_problem() for n in (6, 9)]
+    expected = [solved(problem).z for problem in problems]
+    found = {}
+
+    def work(k):
+        found[k] = mf.solve(problems[k % 2], "cone").z
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 6
+    for k, z in found.items():
+        np.testing.assert_array_equal(z, expected[k % 2])
+
+
+def test_auto_takes_it():
+    assert mf.solve(contact_system(4, "boxes", seed=1).exact_problem()).method.startswith("cone")
+
+
+# ------------------------------------------------------------------------------------ mixed LCPs with discs
+
+
+def random_rows(rng, n):
+    J = rng.standard_normal((n, n))
+    return J @ J.T + 0.1 * np.eye(n), rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_discs_the_answer_is_that_of_pivoting(seed):
+    rng = np.random.default_rng(seed)
+    M, q = random_rows(rng, 8)
+    lower = np.array([0.0, -np.inf, -1.0, -0.1, -np.inf, 0.2, 0.0, -0.3])
+    upper = np.array([np.inf, np.inf, 0.5, 0.1, 0.0, 0.4, 0.1, np.inf])
+    z = mf.solve(MixedLCP(M, q, lower, upper), "lemke", throw=True).z
+    np.testing.assert_allclose(solved(ConeLCP(M, q, lower, upper, Discs())).z, z, atol=SAME)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_disc_of_one_row_that_leans_on_nothing_is_a_pair_of_bounds(seed):
+    rng = np.random.default_rng(seed)
+    M, q = random_rows(rng, 4)
+    bounded = MixedLCP(M, q, [0.0, -0.2, -np.inf, 0.0], [np.inf, 0.2, np.inf, 0.3])
+    discs = Discs([0], [1], 1, mu=0.0, offset=0.2)
+    problem = ConeLCP(M, q, [0.0, -np.inf, -np.inf, 0.0], [np.inf, np.inf, np.inf, 0.3], discs)
+    np.testing.assert_allclose(solved(problem).z, mf.solve(bounded, "lemke", throw=True).z, atol=SAME)
+
+
+def contacts_with_more(rng, n_c):
+    """Contacts with cones, a moment about the normal and two against rolling; equations, a bounded row."""
+    n = 6 * n_c + 3
+    J = rng.standard_normal((n, 4 * n_c + 8))
+    M, q = J @ J.T, rng.standard_normal(n)
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    normal = 2 + 6 * np.arange(n_c) + 3  # moments stand before forces
+    lower[normal], lower[-1], upper[-1] = 0.0, -0.1, 0.2
+    first = np.concatenate([normal + 1, normal - 3, normal - 2])
+    width = np.repeat([2, 1, 2], n_c)
+    discs = Discs(np.tile(normal, 3), first, width, np.repeat([0.5, 0.05, 0.02], n_c))
+    return M, q, lower, upper, discs
+
+
+@pytest.mark.parametrize("n_c", [1, 2, 5, 10])
+def test_several_discs_on_a_normal_with_equations_and_bounds_are_solved(n_c):
+    for seed in range(5):
+        problem = ConeLCP(*contacts_with_more(np.random.default_rng(seed), n_c))
+        solution = solved(problem)
+        assert natural_error(problem, solution.z) <= TIGHT * problem.scale
+
+
+@pytest.mark.parametrize("n_c", [1, 4, 10])
+def test_friction_that_leans_on_more_than_the_normal_impulse_is_solved(n_c):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        exact = contact_system(n_c, "boxes", seed=seed).exact_problem()
+        n, start = exact.n, 3 * np.arange(n_c)
+        lower = np.where(np.arange(n) % 3 == 0, 0.0, -np.inf)
+        discs = Discs(start, start + 1, 2, exact.mu, offset=rng.uniform(0.0, 0.5, n_c))
+        problem = ConeLCP(exact.W, exact.q, lower, np.inf, discs)
+        assert natural_error(problem, solved(problem).z) <= TIGHT * problem.scale
+
+
+def test_the_residual_of_a_cone_lcp_is_that_of_its_conditions(rng):
+    problem = ConeLCP(*contacts_with_more(rng, 3))
+    for _ in range(20):
+        z, w, residual = problem.certify(rng.standard_normal(problem.n))
+        np.testing.assert_allclose(w, problem.M @ z + problem.q, atol=1e-12)
+        assert residual == pytest.approx(natural_error(problem, z), rel=1e-12)
+
+
+def test_a_point_outside_is_moved_to_the_edge_of_its_disc():
+    problem = ConeLCP(np.eye(3), [-1.0, 0.0, 0.0], [0.0, -np.inf, -np.inf], np.inf, Discs([0], [1], 2, 0.5))
+    np.testing.assert_allclose(problem.certify([2.0, 3.0, 4.0])[0], [2.0, 0.6, 0.8])
+    np.testing.assert_allclose(problem.certify([-1.0, 3.0, 4.0])[0], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("discs", "said"),
+    [
+        ({"normal": [0], "first": [3]}, "not among the 4"),
+        ({"normal": [0, 0], "first": [1, 2], "width": 2}, "belongs to two discs"),
+        ({"normal": [0], "first": [1], "width": 3}, "one row or two"),
+        ({"normal": [0], "first": [1], "mu": -0.1}, "mu 0 is -0.1"),
+        ({"normal": [1], "first": [2]}, "lower bound below 0"),
+    ],
+)
+def test_discs_that_do_not_fit_are_refused_in_words(discs, said):
+    with pytest.raises(ProblemError, match=said):
+        ConeLCP(np.eye(4), np.zeros(4), [0.0, -np.inf, -np.inf, -np.inf], np.inf, Discs(**discs))
+
+
+def test_rows_of_discs_with_bounds_are_refused():
+    with pytest.raises(ProblemError, match="no bounds but the disc"):
+        ConeLCP(np.eye(3), np.zeros(3), 0.0, np.inf, Discs([0], [1]))
+
+
+# ------------------------------------------------------------------------------ problems of other projects
+
+
+@pytest.mark.skipif(not SUITE.is_dir(), reason="the suite of other projects' problems is not here")
+def test_frictional_problems_of_other_projects_are_solved():
+    manifest = json.loads((SUITE / "suite.json").read_text())["problems"]
+    names = [entry for entry in manifest if "fc" in entry["kind"] and entry["n"] <= 300]
+    failed = [entry["name"] for entry in names if not mf.solve(suite_problem(entry), "cone").ok]
+    assert len(names) > 20
+    assert not failed
+
+
+def suite_problem(entry):
+    data = dict(np.load(SUITE / entry["file"]))
+    for name in ("W", "M", "H"):
+        if f"{name}_data" in data:
+            parts = (data[f"{name}_data"], data[f"{name}_indices"], data[f"{name}_indptr"])
+            data[name] = sp.csr_array(parts, shape=tuple(data[f"{name}_shape"]))
+    dim = int(data["dim"])
+    if "W" in data:
+        return FrictionProblem(data["W"], data["q"], data["mu"], dim)
+    return FrictionProblem.from_global(data["M"], data["H"], data["f"], data["w"], data["mu"], dim)
