@@ -13,6 +13,7 @@ PAPERS = {
     "operational space, 2011",
     "G06": "R. Gayle, M. C. Lin, D. Manocha, Adaptive dynamics with efficient contact handling for "
     "articulated robots, 2006",
+    "S00": "P. Song, M. Yashima, V. Kumar, Dynamic simulation for grasping and whole arm manipulation, 2000",
 }
 
 

@@ -10,14 +10,19 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
+import site_papers
 import site_reference
 import site_results
 from markdown import Extension, Markdown
 from markdown.inlinepatterns import InlineProcessor
+from site_math import Equations
+
+from mcpframe.papers import PAPERS
 
 PARTS: dict[str, Callable[[], str]] = {
     "command_line": site_reference.command_line,
@@ -27,19 +32,24 @@ PARTS: dict[str, Callable[[], str]] = {
     "formulations": site_reference.formulations,
     "contact_laws": site_reference.contact_laws,
     "gallery": site_reference.gallery,
+    "papers": site_papers.overview,
+    **{name: partial(site_papers.page, name) for name in PAPERS},
 }
 MARK = re.compile(r"<!-- generated: (\w+) -->")
 KEYS = re.compile(r"<!-- keys:begin -->.*?<!-- keys:end -->", re.DOTALL)
 """Tables that stand in a page for readers of the repository, and on the site have a page of their own."""
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+[^)#]*)(#[^)]*)?\)")
-CITATION = r"\[(?:J1[124]|G06|CPS|DF98)(?:, [^\]]*)?\]"
+CITATION = r"\[(?:J1[124]|G06|S00|CPS|DF98)(?:, [^\]]*)?\]"
+BEFORE_CODE = 85
+"""Of the processors of blocks, among which that of code has 80."""
 
 
 class Mathematics(Extension):
-    """Keeps Markdown away from mathematics: a citation after a vector [n] is no link."""
+    """Shows equations as such, and keeps Markdown away from citations: after a vector [n] one is no link."""
 
     def extendMarkdown(self, md: Markdown) -> None:
-        """Add the pattern before those of links."""
+        """Add equations before code, and the pattern of citations before those of links."""
+        md.parser.blockprocessors.register(Equations(md.parser), "equations", BEFORE_CODE)
         md.inlinePatterns.register(_Text(CITATION, md), "citation", 176)
 
 

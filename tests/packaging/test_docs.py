@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -156,6 +157,77 @@ def test_a_picture_is_drawn_anew(tmp_path):
     assert run.returncode == 0, run.stderr
     assert [path.name for path in tmp_path.rglob("*.png")] == ["laws.png"]
     assert (tmp_path / "concepts" / "laws.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_equations_are_shown_as_such_and_commands_as_code(hooks):
+    import site_math
+
+    assert site_math.is_mathematics("Mass (θ̇⁺ − θ̇_f) = G* [p_b; p_l],     p_u = D β")
+    assert site_math.is_mathematics("w >= 0 _|_ z >= 0")
+    for code in ("mcpframe solve a.npz --tol 1e-9", "pip install '.[robots]'", "make demo     # β", "x == 1"):
+        assert not site_math.is_mathematics(code)
+    shown = site_math.equation("θ̇_f = D⁻¹ G*(k) [[a, b], [c, d]] where i is\n|p_t| ≤ μ p_n")
+    assert "<mover><mi>θ</mi>" in shown
+    assert "<msup><mi>D</mi><mrow><mn>−1</mn></mrow></msup>" in shown
+    assert "<msup><mi>G</mi><mo>∗</mo></msup>" in shown
+    assert shown.count("<mtr>") == 2 + 2, "two lines, and two rows of a matrix"
+    assert "<mtext>&nbsp;where&nbsp;</mtext><mi>i</mi><mtext>&nbsp;is</mtext>" in shown
+    ElementTree.fromstring(shown.replace("&nbsp;", " "))
+    after = "<msup><mi>v</mi><mrow><mn>+</mn></mrow></msup><mo>−</mo><mi>v</mi>"
+    assert after in site_math.equation("v+ - v")
+
+
+def test_columns_of_equations_stay_columns(hooks):
+    import site_math
+
+    lines = [
+        "limits:    G_l θ̇⁺ ≥ 0    ⟂  p_l",
+        "contacts:  D* V + N σ    ⟂  β",
+        "           P β           ⟂  σ",
+    ]
+    rows = ElementTree.fromstring(site_math.equation("\n".join(lines))).findall("math/mtable/mtr")
+    assert [len(row) for row in rows] == [4] * 3
+    assert "".join(rows[2][0].itertext()) == ""
+    assert [row[2][0][0].text for row in rows] == ["⟂"] * 3
+
+
+def test_the_site_shows_equations(site):
+    for page, least in (("mathematics", 8), ("concepts/formulations", 3), ("reference/laws", 5)):
+        text = (site / f"{page}.html").read_text()
+        assert text.count('<div class="equation">') >= least, page
+
+
+def test_every_equation_that_is_cited_is_on_the_page_of_its_paper(site, hooks):
+    import site_papers
+
+    found = site_papers.citations()
+    assert {cited.paper for cited in found} >= {"J14", "J12", "G06"}
+    for cited in found:
+        text = text_of(site / "papers" / f"{cited.paper.lower()}.html")
+        assert cited.name in text
+        assert cited.place in text
+
+
+def test_every_equation_of_the_mathematics_has_a_function(hooks):
+    import site_papers
+
+    said = {
+        number
+        for citation in re.findall(r"\[(?:J14, )?Eqs?\. [^\]]*\]", (DOCS / "mathematics.md").read_text())
+        for number in re.findall(r"\((\d+)\)", citation)
+    }
+    found = {cited.number for cited in site_papers.citations() if (cited.paper, cited.kind) == ("J14", "Eq.")}
+    assert len(said) > 10
+    assert said <= found
+
+
+def test_citations_are_read_in_all_their_forms(hooks):
+    import site_papers
+
+    text = "First.\n\n[J14, Eqs. (37)-(39), (41)] and [J12, section IV-B; G06, Fig. 3] and [J14]."
+    found = [(cited.paper, cited.place) for cited in site_papers._of_docstring(text, "name")]
+    equations = {("J14", f"Eq. ({number})") for number in (37, 38, 39, 41)}
+    assert set(found) == equations | {("J12", "section IV-B"), ("G06", "figure 3"), ("J14", "as a whole")}
 
 
 def test_a_report_is_called_what_its_study_is_about(hooks):
