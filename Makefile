@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml
 	@$(MAKE) --no-print-directory install
 
 test: $(STAMP)  ## run all tests (JOBS=2 at a time)
-	$(BIN)/mcpframe list > /dev/null  # compiles the kernels once, before several processes want them
+	$(BIN)/mcpframe warmup  # compiles the kernels once, before several processes want them
 	$(BIN)/python -m pytest -n $(JOBS)
 
 test-numba: $(STAMP)  ## run the tests of kernels on the oldest and the newest Numba (OPTIONS=oldest: that alone)

@@ -1,4 +1,4 @@
-"""What mcpframe is for, in a few minutes: Table 2 of J14, and solvers compared on contact problems.
+"""What mcpframe is for, in a minute or two: a robot lands, Table 2 of J14, solvers compared on its like.
 
     python examples/demo.py [--out out/demo] [--study examples/studies/demo.toml]
 
@@ -25,7 +25,12 @@ from mcpframe.studies.report.results import Results as Summary
 from mcpframe.studies.report.verdict import verdict
 from mcpframe.studies.running.runner import Results
 from mcpframe.studies.study.store import FILE_NAME
+from mcpframe.view.strip import save_strip
 
+SCENE = EXAMPLES / "scenes" / "quadruped_lands.toml"
+MOMENTS = (0.0, 0.22, 0.3, 0.4, 0.6, 1.0)
+"""Of the landing, s: in the air, one foot down, all four, sliding, at rest."""
+PLAY = "play it: mcpframe view"
 SWAP = '"lemke"', '"path"'
 """The word to change next, and what to."""
 
@@ -33,6 +38,8 @@ SWAP = '"lemke"', '"path"'
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run both studies and the simulations; write one report of all."""
     options, console = parsed(arguments), Console()
+    console.rule("A robot lands")
+    picture = land(options.out / "robot", console)
     console.rule("Table 2 of J14: formulations of one step, the same solver")
     table2 = run(options.table2, options.out / "table2")
     tables = [*filled(table2.header["published"], table2.rows), simulated(PUBLISHED)]
@@ -46,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # beside the rows, so that links to the problems that were saved hold
     console.print()
     console.print(f"Open [bold]{page}[/bold] in a browser.", soft_wrap=True)
+    console.print(f"The robot is in [bold]{picture}[/bold]; {PLAY} {picture.parent}", soft_wrap=True)
     console.print(f"Then {next_step(options.study)}", soft_wrap=True, highlight=False)
     return 0
 
@@ -60,6 +68,17 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--study", type=Path, default=own, help="study of solvers to run")
     parser.add_argument("--table2", type=Path, default=STUDY, help="study of formulations to run")
     return parser.parse_args(arguments)
+
+
+def land(folder: Path, console: Console) -> Path:
+    """Simulate a quadruped that is thrown and lands, say what came of it, and return a picture."""
+    run = mf.simulate(mf.load_scene(SCENE), out=folder, overwrite=True, progress=True)
+    console.print(
+        f"{run.time[-1]:g} s, {len(run.impacts)} impacts, up to {run.n_contacts.max()} contacts at once; "
+        f"bodies overlap by {run.penetration.max():.1e} m at most, every solve is certified.",
+        highlight=False,
+    )
+    return save_strip(run, folder / "landing.png", times=MOMENTS)
 
 
 def run(study: Path, folder: Path) -> Results:

@@ -23,6 +23,7 @@ from mcpframe.commands.solving import SOLVE_EPILOG, solve
 from mcpframe.commands.studying import study_app
 from mcpframe.commands.terminal import Command, Group
 from mcpframe.commands.viewing import VIEW_EPILOG, view
+from mcpframe.commands.warming import WARMUP_EPILOG, warmup
 from mcpframe.exceptions import McpframeError
 
 app = typer.Typer(
@@ -41,6 +42,7 @@ app.command("simulate", cls=Command, epilog=SIMULATE_EPILOG)(simulate)
 app.command("view", cls=Command, epilog=VIEW_EPILOG)(view)
 app.command("compare", cls=Command, epilog=COMPARE_EPILOG)(compare)
 app.command("sizes", cls=Command)(sizes)
+app.command("warmup", cls=Command, epilog=WARMUP_EPILOG)(warmup)
 app.add_typer(study_app, name="study")
 app.add_typer(corpus_app, name="corpus")
 

@@ -77,9 +77,11 @@ def main(names: Sequence[str]) -> None:
     watch(clock, Dispatcher)
     with clock.timing("import mcpframe"):
         import mcpframe
+        from mcpframe.jit import ready
     with clock.timing("import the rest"):
         for name in names or every_module(mcpframe.__path__):
             importlib.import_module(name)
+        ready()
     print(json.dumps(clock.parts))
 
 

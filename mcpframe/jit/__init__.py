@@ -1,7 +1,8 @@
 """The one door to Numba: flags shared by all kernels, the list of kernels, the "compiling" line.
 
-Kernels are compiled for one explicit signature when their module is imported, so no clock ever
-runs while a compiler does. Results are cached on disk beside the source; see `mcpframe.jit.stamp`.
+Kernels are compiled for one explicit signature when they are first needed (`mcpframe.jit.cache`); whoever
+starts a clock calls `ready` before, so that none runs while a compiler does. Results are cached on disk
+beside the source; see `mcpframe.jit.stamp`.
 
 What keeps compiling short (and running fast), beside what the flags say:
     helpers are optimised and turned into machine code once, with the kernel that they end up in;
@@ -13,6 +14,7 @@ What keeps compiling short (and running fast), beside what the flags say:
 The environment variable MCPFRAME_JIT chooses another way to run them; see `mcpframe.jit.ways`.
 """
 
+from mcpframe.jit.cache import ready
 from mcpframe.jit.kernels import (
     KERNELS,
     address,
@@ -70,6 +72,7 @@ __all__ = [
     "kernel",
     "matrix_window",
     "primitive",
+    "ready",
     "span",
     "window",
 ]

@@ -1,30 +1,89 @@
-"""Compile a kernel, or take it from the cache on disk where it is still right; say so where it takes time."""
+"""Compile a kernel, or take it from the cache on disk where it is still right; say so where it takes time.
+
+Nothing is compiled while modules are imported: a kernel is when it is first called, when another one that
+calls it is compiled, when its address is asked for, or by `ready`.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba
 from numba.core import event
 
-from mcpframe.jit.stamp import stamp
+from mcpframe.jit.stamp import code_size, reached_from, stamp
+
+SECONDS_PER_INSTRUCTION = 1e-3
+"""Of Python's bytecode, helpers included: what compiling takes where `make bench-first-use` was measured."""
 
 _announced: set[str] = set()
+_pending: dict[Any, Callable[[], None]] = {}
+"""Kernels that are not compiled yet, and what compiles each."""
+_busy: list[Any] = []
+_seen: set[Any] = set()
+"""Functions, helpers among them, whose compiling was announced: helpers are compiled once."""
+_lock = threading.RLock()
 
 
-def compiled(function: Callable[..., Any], signature: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return a function compiled for one signature."""
+def deferred(function: Callable[..., Any], signature: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Return a function that is compiled for one signature as soon as it is needed."""
     dispatcher = _cached(function, options)
     cached = dispatcher is not None
     if dispatcher is None:
         dispatcher = numba.njit(**options)(function)
-    with event.install_listener("numba:compile", _Announcer(function.__module__, cached)):
-        dispatcher.compile(signature)
-    dispatcher.disable_compile()
+
+    def compile_now() -> None:
+        with event.install_listener("numba:compile", _Announcer(dispatcher, cached)):
+            dispatcher.compile(signature)
+        dispatcher.disable_compile()
+
+    _pending[dispatcher] = compile_now
+    # Numba asks for these two where no version of a function fits: on a call, and within another kernel.
+    dispatcher._compile_for_args = partial(_called, dispatcher)
+    dispatcher.get_call_template = partial(_templated, dispatcher)
     return dispatcher
+
+
+def settle(dispatcher: Any) -> None:
+    """Compile a kernel, unless it is compiled."""
+    with _lock:
+        if dispatcher in _pending and dispatcher not in _busy:
+            _busy.append(dispatcher)
+            try:
+                _pending[dispatcher]()
+            finally:
+                _busy.remove(dispatcher)
+            for name in ("_compile_for_args", "get_call_template"):
+                delattr(dispatcher, name)
+            del _pending[dispatcher]
+
+
+def ready(*packages: str) -> None:
+    """Compile the kernels of some packages, of all that are imported where none is named.
+
+    To be called before a clock runs.
+    """
+    for dispatcher in list(_pending):
+        module = dispatcher.py_func.__module__
+        if not packages or any(f"{module}.".startswith(f"{package}.") for package in packages):
+            settle(dispatcher)
+
+
+def _called(dispatcher: Any, *arguments: Any, **named: Any) -> Any:
+    """Return what Numba is to call where the first call of a kernel finds no version of it."""
+    settle(dispatcher)
+    return dispatcher
+
+
+def _templated(dispatcher: Any, arguments: Any, named: Any) -> Any:
+    """Stand in for the first kernel that calls this one."""
+    settle(dispatcher)
+    return type(dispatcher).get_call_template(dispatcher, arguments, named)
 
 
 def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -46,8 +105,8 @@ def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 class _Announcer(event.Listener):  # type: ignore[misc]
     """Says once per module, on stderr, that kernels are being compiled; silent while they are loaded."""
 
-    def __init__(self, module: str, cached: bool) -> None:
-        self.module, self.cached = module, cached
+    def __init__(self, dispatcher: Any, cached: bool) -> None:
+        self.module, self.cached = dispatcher.py_func.__module__, cached
 
     def on_start(self, event: Any) -> None:
         if self.module in _announced or os.environ.get("MCPFRAME_QUIET"):
@@ -58,7 +117,15 @@ class _Announcer(event.Listener):  # type: ignore[misc]
             if self.cached
             else "in every run: there is no folder to cache it in"
         )
-        print(f"mcpframe: compiling {self.module} ({how}) ...", file=sys.stderr)
+        print(f"mcpframe: compiling {self.module} ({self._duration()}, {how}) ...", file=sys.stderr)
+
+    def _duration(self) -> str:
+        """Return how long the kernels of the module take that are not compiled yet, roughly."""
+        kernels = [kernel for kernel in _pending if kernel.py_func.__module__ == self.module]
+        new = [value for value in reached_from(kernels) if value not in _seen]
+        _seen.update(new)
+        seconds = SECONDS_PER_INSTRUCTION * sum(map(code_size, new))
+        return f"about {seconds:.0f} s" if seconds >= 1.5 else "a second or so"
 
     def on_end(self, event: Any) -> None:
         pass

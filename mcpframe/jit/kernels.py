@@ -8,11 +8,11 @@ from typing import Any
 from mcpframe.jit.ways import WAY
 
 KERNELS: dict[str, Any] = {}
-"""Every compiled kernel by qualified name, in order of compilation."""
+"""Every kernel by qualified name, in the order in which modules were imported."""
 
 
 def kernel(*signature: Any, nogil: bool = True) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function for one signature (the return type is inferred) and register it.
+    """Register a function that is compiled for one signature (the return type is inferred) when it is needed.
 
     It must not allocate: workspaces are arguments, and `np.empty` and its kin have no implementation in it.
 
@@ -21,12 +21,12 @@ def kernel(*signature: Any, nogil: bool = True) -> Callable[[Callable[..., Any]]
         nogil: let other threads run meanwhile; releasing them costs 60 ns, too much for the shortest kernels.
     """
 
-    def compile_now(function: Callable[..., Any]) -> Any:
+    def make(function: Callable[..., Any]) -> Any:
         made = WAY.kernel(function, signature, nogil)
         KERNELS[f"{function.__module__}.{function.__qualname__}"] = made
         return made
 
-    return compile_now
+    return make
 
 
 def inline(function: Callable[..., Any]) -> Any:

@@ -58,6 +58,23 @@ def stamp(compiled: Any) -> str:
     return _digest([MAKING, *parts])
 
 
+def reached_from(compiled: Iterable[Any]) -> list[Any]:
+    """Return some functions and all that they call, each once."""
+    reached = dict.fromkeys(compiled)
+    todo = list(reached)
+    for value in todo:  # grows meanwhile
+        new = [callee for callee in _own(value)[1] if callee not in reached]
+        reached |= dict.fromkeys(new)
+        todo += dict.fromkeys(new)
+    return todo
+
+
+def code_size(compiled: Any) -> int:
+    """Return the instructions of Python that a function is made of, without those it calls."""
+    function = _function_of(compiled)
+    return 0 if function is None else len(function.__code__.co_code) // 2
+
+
 @cache  # kernels share helpers
 def _own(compiled: Any) -> tuple[str, tuple[Any, ...]]:
     """Return a digest of a function without those that it calls, and these in the order of their names."""

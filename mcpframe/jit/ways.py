@@ -19,7 +19,7 @@ import numba
 from numba import types
 from numba.extending import intrinsic
 
-from mcpframe.jit.cache import compiled
+from mcpframe.jit.cache import deferred, settle
 from mcpframe.jit.calls import call_by_address
 from mcpframe.jit.probe import check
 from mcpframe.jit.uncompiled import call_by_handle, handle, numpy_numbers, python_kernel
@@ -66,8 +66,8 @@ class AbstractCompiled(AbstractWay):
     flags: ClassVar[dict[str, Any]] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
     def kernel(self, function: Function, signature: tuple[Any, ...], nogil: bool) -> Any:
-        """Compile it now, or take it from the cache."""
-        return compiled(function, signature, self.flags | {"nogil": nogil})
+        """Have it compiled, or taken from the cache, as soon as it is needed."""
+        return deferred(function, signature, self.flags | {"nogil": nogil})
 
     def primitive(self, definition: Function, python: Function) -> Any:
         """Return the definition for Numba."""
@@ -75,11 +75,13 @@ class AbstractCompiled(AbstractWay):
 
     def signature(self, kernel: Any) -> Any:
         """Return it with the return type that was inferred."""
+        settle(kernel)
         (result,) = kernel.overloads.values()
         return result.signature
 
     def address(self, kernel: Any) -> int:
         """Return where its machine code begins."""
+        settle(kernel)
         (result,) = kernel.overloads.values()
         return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 

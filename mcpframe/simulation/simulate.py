@@ -14,6 +14,7 @@ import numpy as np
 
 from mcpframe.exceptions import NotSolvedError, OptionError
 from mcpframe.io.npz import save_problem
+from mcpframe.jit import ready
 from mcpframe.multibody.state import State
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.audit.findings import warn_of_findings
@@ -102,6 +103,7 @@ def simulate(
     >>> trajectory = simulate(scene, solver="auto", duration=2.0)
     """
     scene = scene.with_stepping(**stepping) if stepping else scene
+    ready()  # nothing is compiled while steps are timed
     keep = Harvest(scene, _corpus_path(out, harvest))
     keep.check_place(resumes=out is not None and Path(out, FILE_NAME).exists(), overwrite=overwrite)
     recorder = open_recorder(scene, header_of(scene, keep.path is not None), out, overwrite)

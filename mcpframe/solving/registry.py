@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from mcpframe.contact.law import set_law_finder
 from mcpframe.exceptions import OptionError, PluginError, nearest
+from mcpframe.jit import ready
 from mcpframe.solving.plugin import (
     AbstractContactLaw,
     AbstractFormulation,
@@ -125,6 +126,7 @@ class Registry(Generic[Plugin]):
         if reason:
             raise PluginError(f"{self.kind} {name!r} cannot run here: it {reason}")
         plugin = build_plugin(cls, options)
+        ready("mcpframe.problem", ".".join(cls.__module__.split(".")[:2]))  # before it is timed
         if key is not None:
             if len(self._instances) >= REMEMBERED:
                 self._instances.clear()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import mcpframe as mf
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -47,6 +49,9 @@ def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(
     options = ("--out", str(out), "--table2", str(table2), "--study", str(solvers))
     done = run("demo.py", *options)
     assert done.returncode == 0, done.stderr
+    assert "A robot lands" in done.stdout
+    assert (out / "robot" / "landing.png").read_bytes().startswith(b"\x89PNG")
+    assert mf.Trajectory.load(out / "robot").impacts.time.size > 4
     report = out / "solvers" / "report.md"
     assert f"Open {report.with_suffix('.html')} in a browser." in done.stdout
     assert (report.parent / "study.sqlite").is_file(), "links to saved problems are seen from this folder"

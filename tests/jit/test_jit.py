@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -10,6 +11,8 @@ from numba import types
 
 from mcpframe.jit import KERNELS, WAY, Vector, VectorOut, address, by_address, callee, inline, kernel, span
 from mcpframe.multibody.kernels.entries import free_dynamics
+from mcpframe.jit import KERNELS, Vector, VectorOut, address, by_address, callee, inline, kernel, ready, span
+from mcpframe.jit.cache import _pending
 from mcpframe.problem import residual
 
 
@@ -39,7 +42,9 @@ def test_kernels_refuse_any_other_signature():
 def test_every_kernel_is_listed_once_compiled():
     assert KERNELS[f"{__name__}.double"] is double
     assert KERNELS["mcpframe.problem.residual.natural_residual"] is residual.natural_residual
+    ready()
     assert all(len(dispatcher.signatures) == 1 for dispatcher in KERNELS.values())
+    assert not _pending
 
 
 def test_a_sum_is_the_same_in_every_run(rng):
@@ -53,7 +58,56 @@ def test_a_kernel_that_allocates_does_not_compile():
         return np.empty(3)[0] + x[0]
 
     with pytest.raises(numba.TypingError, match="No implementation of function .*empty"):
-        kernel(Vector)(fresh)
+        kernel(Vector)(fresh)(np.zeros(1))
+    _pending.popitem()
+
+
+def test_importing_compiles_nothing(tmp_path):
+    code = "import mcpframe; from mcpframe.jit.cache import _pending; print(len(_pending) > 0, end='')"
+    environment = loud_environment() | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert (run.stdout, run.stderr) == ("True", "")
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def test_a_kernel_is_compiled_by_its_first_call_in_whatever_thread():
+    @kernel(Vector)
+    def first(x):
+        return x[0]
+
+    assert not first.signatures
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(first, [np.full(1, float(k)) for k in range(8)])) == list(range(8))
+    assert len(first.signatures) == 1
+    with pytest.raises(TypeError, match="No matching definition"):
+        first(np.arange(3))
+
+
+def test_a_kernel_that_another_one_calls_keeps_its_one_signature():
+    @kernel(Vector)
+    def called(x):
+        return x[0]
+
+    @kernel(VectorOut)
+    def calling(x):
+        return called(x) + 1.0
+
+    assert calling(np.ones(1)) == 2.0
+    assert called(np.ones(1)) == 1.0
+    assert len(called.signatures) == 1
+
+
+def test_kernels_of_a_package_are_made_ready_and_no_others():
+    @kernel(Vector)
+    def waiting(x):
+        return x[0]
+
+    ready("mcpframe.problem")
+    assert not waiting.signatures
+    ready(__name__)
+    assert waiting.signatures
 
 
 @callee
@@ -96,7 +150,8 @@ def test_a_call_by_address_with_the_wrong_number_of_arguments_is_refused():
         call_double(doubling, (x,))
 
     with pytest.raises(numba.NumbaError, match="double takes 2 arguments, not 1"):
-        kernel(types.intp, Vector)(wrong)
+        kernel(types.intp, Vector)(wrong)(0, np.zeros(1))
+    _pending.popitem()
 
 
 @kernel(Vector, types.int64, types.int64)
@@ -126,14 +181,16 @@ def test_compiling_is_announced_once_and_only_where_there_is_no_cache(tmp_path):
     for name in "fg":
         body += f"@kernel(Vector)\ndef {name}(x):\n    return x[0]\n"
     module.write_text(body)
-    command = [sys.executable, "-c", "import fresh_kernels"]
+    calls = "import fresh_kernels as k, numpy; k.f(numpy.ones(1)), k.g(numpy.ones(1))"
+    command = [sys.executable, "-c", calls]
     runs = [
         subprocess.run(
             command, cwd=tmp_path, env=loud_environment(), capture_output=True, text=True, check=True
         )
         for _ in range(2)
     ]
-    assert runs[0].stderr.count("compiling fresh_kernels") == 1
+    said = "mcpframe: compiling fresh_kernels (a second or so, once; cached for later runs) ...\n"
+    assert runs[0].stderr == said
     assert runs[1].stderr == ""
 
 

@@ -118,8 +118,8 @@ FILES = {
 }
 RUN = """
 from own.kernels import direct, indirect
-hits = [sum(kernel.stats.cache_hits.values()) for kernel in (direct, indirect)]
-print(direct(1.0), indirect(1.0), *hits)
+answers = direct(1.0), indirect(1.0)
+print(*answers, *(sum(kernel.stats.cache_hits.values()) for kernel in (direct, indirect)))
 """
 
 
@@ -175,4 +175,4 @@ def test_nothing_is_called_cached_where_no_cache_can_be_written(folder):
 
 
 def announced(module, how="once; cached for later runs"):
-    return f"mcpframe: compiling {module} ({how}) ...\n"
+    return f"mcpframe: compiling {module} (a second or so, {how}) ...\n"
