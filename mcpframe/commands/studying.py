@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console
+from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console, read_pairs
 from mcpframe.exceptions import OptionError
 from mcpframe.io.trust import Code
 
@@ -28,6 +28,8 @@ Examples:
     mcpframe study run study.toml --workers 2
 
     mcpframe study run study.toml --executor dask --scheduler tcp://host:8786
+
+    mcpframe study run study.toml --executor slurm --workers 32 --slurm partition=short --slurm time=30
 
 A study that was stopped goes on where it was: run the same command again. The folder gets study.sqlite,
 report.html, and in failures/ the problems that were not solved, for mcpframe solve.
@@ -62,19 +64,28 @@ class ExecutorName(StrEnum):
 
     local = "local"
     dask = "dask"
+    slurm = "slurm"
 
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="TOML file of the study.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")]
 Executor = Annotated[
-    ExecutorName, typer.Option(help="Processes of this machine, or the workers of a dask cluster.")
+    ExecutorName,
+    typer.Option(help="Processes of this machine, workers of a dask cluster, or jobs of Slurm."),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Worker processes.  [default: one less than there are cores]")
+    int | None,
+    typer.Option(min=1, help="Worker processes, or jobs of Slurm.  [default: one less than cores; 8 jobs]"),
 ]
 Scheduler = Annotated[
     str | None,
     typer.Option(metavar="ADDRESS", help="A dask scheduler; without it a cluster is started here."),
+]
+SlurmOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm", metavar="KEY=VALUE", help="An option of Slurm's jobs, such as partition=short; repeatable."
+    ),
 ]
 Out = Annotated[Path | None, typer.Option(help="Folder for rows, report and failures.  [default: out/NAME]")]
 Report = Annotated[bool, typer.Option(help="Write the report at the end.")]
@@ -88,6 +99,7 @@ def run(
     executor: Executor = ExecutorName.local,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    slurm: SlurmOptions = None,
     out: Out = None,
     report: Report = True,
     allow_code: AllowCode = False,
@@ -101,6 +113,7 @@ def run(
             executor=executor.value,
             workers=workers,
             scheduler=scheduler,
+            slurm=read_pairs("--slurm", slurm),
             out=out,
             progress=sys.stderr.isatty(),
             allow_code=Code.of_command(allow_code),

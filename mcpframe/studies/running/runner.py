@@ -43,7 +43,7 @@ from mcpframe.studies.study.units import (
 
 FIGURES = ("solve_seconds", "iterations")
 """Of which a notebook shows medians."""
-EXECUTORS = ("local", "dask")
+EXECUTORS = ("local", "dask", "slurm")
 OUT = Path("out")
 """Where the folders of studies are unless one is named."""
 FAILURES, RECORDINGS, LOCK = "failures", "recordings", ".lock"
@@ -111,6 +111,7 @@ def run_study(
     executor: str | Executor = "local",
     workers: int | None = None,
     scheduler: str | None = None,
+    slurm: Mapping[str, Any] | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool = False,
     allow_code: bool | Code = True,
@@ -119,9 +120,10 @@ def run_study(
 
     Args:
         study: a study, the path of its file, or a dict with the keys of one.
-        executor: "local", "dask", or an executor.
-        workers: worker processes.
+        executor: "local", "dask", "slurm", or an executor.
+        workers: worker processes, or jobs of Slurm.
         scheduler: address of a dask scheduler.
+        slurm: options of Slurm's jobs, as ``{"partition": "short", "time": 30}``.
         out: folder of the study; ``out/NAME`` unless given, with what a folder cannot be called replaced
             in the name. Rows that are there are not made again.
         progress: show on the terminal or in the notebook how it goes.
@@ -141,7 +143,7 @@ def run_study(
         source.prepare(study.place(), progress)
     if not isinstance(executor, str):
         return _run(study, executor, folder, progress)
-    with contextlib.closing(make_executor(executor, workers, scheduler)) as made:
+    with contextlib.closing(make_executor(executor, workers, scheduler, slurm, folder)) as made:
         return _run(study, made, folder, progress)
 
 
@@ -184,16 +186,28 @@ def _summary(rows: list[Row]) -> tuple[object, ...]:
     return counted, html.duration(seconds), f"{iterations:g}"
 
 
-def make_executor(name: str, workers: int | None = None, scheduler: str | None = None) -> Executor:
-    """Return an executor by its name."""
+def make_executor(
+    name: str,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    slurm: Mapping[str, Any] | None = None,
+    folder: Path = OUT,
+) -> Executor:
+    """Return an executor by its name; the folder is that of the study."""
     if name not in EXECUTORS:
         raise OptionError(f"executor {name!r};{nearest(name, EXECUTORS)} (known: {', '.join(EXECUTORS)})")
+    if slurm and name != "slurm":
+        raise OptionError(f"slurm: is for the executor 'slurm', not {name!r}")
     if name == "dask":
         from mcpframe.studies.running.executors.dask_cluster import Dask
 
         return Dask(scheduler, workers)
     if scheduler is not None:
         raise OptionError(f"scheduler {scheduler!r}: is for the executor 'dask'")
+    if name == "slurm":
+        from mcpframe.studies.running.executors.slurm import Slurm
+
+        return Slurm(folder, workers, slurm)
     return Local(workers)
 
 
