@@ -122,7 +122,9 @@ class _Search:
         if reason:
             self.said.append(reason)
             return False
-        request = replace(self.request, deadline=self._deadline(share), kept=[])
+        request = self.request
+        if request.deadline < np.inf:
+            request = replace(request, deadline=self._deadline(share), kept=[])
         claim = in_time(lambda: solver._solve(self.problem, request), self.problem.n, request.deadline)
         if claim is None:  # the clock has overtaken it
             claim = request.kept[-1] if request.kept else Claim(np.zeros(self.problem.n), Status.TIME_LIMIT)

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.solution import Claim, Solution
 from mcpframe.solving.stages import FormulationStages, SolverStage
+
+if TYPE_CHECKING:
+    from mcpframe.solving.prepared import Prepared
 
 Array = NDArray[np.float64]
 
@@ -111,6 +114,17 @@ class AbstractSolver(AbstractPlugin):
     def stage(self) -> SolverStage | None:
         """Return a kernel by which compiled code solves mixed LCPs as this solver does; None for none."""
         return None
+
+    def prepare(self, problem: MixedLCP, tol: float = 1e-9) -> Prepared:
+        """Return this solver with a problem whose numbers may change, for many solves of one size.
+
+        Args:
+            problem: the first problem; M is kept dense.
+            tol: as for `mcpframe.solve`.
+        """
+        from mcpframe.solving.prepared import Prepared  # it knows the driver, which knows plugins
+
+        return Prepared(self, problem, tol)
 
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Solve independent problems in one thread; override where a kernel can take many at once."""

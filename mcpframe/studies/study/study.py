@@ -25,7 +25,7 @@ from mcpframe.studies.sources.source import AbstractSource, Place, Recording, St
 class RunSettings(Settings):
     """How the rows of a study are made: the keys at the top of a study file."""
 
-    tol: Positive = Field(1e-9, description="largest r_i / (1 + |q_i|) of a solved problem")
+    tol: Positive = Field(1e-9, description="residual of the worst row of a solved problem, over 1 + its q")
     time_limit: Positive = Field(10.0, description="longest a solve may take, s; what goes on is stopped")
     build_limit: Positive = Field(300.0, description="longest a formulation may take to build or recover, s")
     warm_limit: Positive = Field(
