@@ -134,6 +134,18 @@ class Memory:
         """Return `I` and `X` with other counts, and all that they hold as far as there is room for it."""
         old = {name: int(I[slot]) for name, slot in self._counts.items()}
         new_I, new_X = self.arrays(**old | counts)
+        self._copy(I, X, new_I, new_X)
+        return new_I, new_X
+
+    def longer(self, base: Memory, I: Indices, X: Array, **counts: int) -> tuple[Indices, Array]:
+        """Return `I` and `X` of this memory with all that those of its base hold; counts: of what is new."""
+        old = {name: int(I[slot]) for name, slot in base._counts.items()}
+        new_I, new_X = self.arrays(**old, **counts)
+        base._copy(I, X, new_I, new_X)
+        return new_I, new_X
+
+    def _copy(self, I: Indices, X: Array, new_I: Indices, new_X: Array) -> None:
+        """Copy counts without a name, numbers and parts as far as there is room for them."""
         for slot in set(range(self.head)) - self._parts.keys() - set(self._counts.values()):
             new_I[slot] = I[slot]
         new_X[: self._n_numbers] = X[: self._n_numbers]
@@ -141,7 +153,6 @@ class Memory:
             before, after = self.part(I, X, slot).ravel(), self.part(new_I, new_X, slot).ravel()
             kept = min(before.size, after.size)
             after[:kept] = before[:kept]
-        return new_I, new_X
 
 
 def columns(*widths: int) -> Iterator[int]:

@@ -191,7 +191,7 @@ class Adaptive(Settings):
     )
     interval: int = Field(default=10, ge=1, description="choose every so many steps")
     at_contacts: Literal["none", "event", "twice"] = Field(
-        default="event",
+        default="twice",
         description="choose as well where something new is touched: not at all; after that step; before it, "
         "with the impulses that it had, and take it again",
     )

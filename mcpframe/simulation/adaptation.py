@@ -13,7 +13,10 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection import records as found
+from mcpframe.contact.detection.clusters import has_clusters, take_clusters
 from mcpframe.contact.detection.detector import Detector
+from mcpframe.contact.detection.kernels.cluster_phase import detect_clusters
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.exceptions import ModelError
 from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import records as rec
@@ -46,6 +49,11 @@ class WholeBody:
         self.I = start.I.copy()
         self.IT, self.XT = self.I, np.zeros(1)
         self.IA, self.XA = np.zeros(1, dtype=np.int64), np.zeros(1)
+
+    @property
+    def detection(self) -> Any:
+        """The kernel that finds contacts."""
+        return detect_contacts
 
     def begin(self, state: State, states: Sequence[Array], detector: Detector, work: Workspace) -> None:
         """Write coordinates and rates where the loop begins with them."""
@@ -82,8 +90,10 @@ class Adaptation(WholeBody):
         work: Workspace,
         closures: tuple[Indices, Array, Indices],
     ) -> None:
-        start = scene.initial_state()
+        start, by_clusters = scene.initial_state(), has_clusters(detector)
         super().__init__(start)
+        if by_clusters:
+            take_clusters(detector)
         settings, self._closures = scene.adaptive, closures
         assert settings is not None
         IE, XE, _ = closures
@@ -101,7 +111,7 @@ class Adaptation(WholeBody):
             half=int(IE[loops.N_HALVES]),
             term=int(IE[loops.N_TERMS]),
         )
-        self.IA[whole.INTERVAL] = settings.interval
+        self.IA[whole.INTERVAL], self.IA[whole.BY_CLUSTERS] = settings.interval, by_clusters
         self.IA[whole.AT_CONTACTS] = AT_CONTACTS[settings.at_contacts]
         contents = {
             whole.SHAPE_BODY: work.integers(at.SHAPE_BODY),
@@ -125,6 +135,11 @@ class Adaptation(WholeBody):
         for i, shape in enumerate(detector.shapes):
             if shape.link >= 0:
                 places[i, :3] = rotation[shape.link].T @ shape.geometry.pose.position
+
+    @property
+    def detection(self) -> Any:
+        """The kernel that finds contacts."""
+        return detect_clusters if self.IA[whole.BY_CLUSTERS] else detect_contacts
 
     def begin(self, state: State, states: Sequence[Array], detector: Detector, work: Workspace) -> None:
         """Write the clusters of the active joints; a run begins with a choice."""

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact
-from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.detection.records import N_CONTACTS
 from mcpframe.contact.law import FORCE_N, LawRows, find_law, law_rows
 from mcpframe.contact.law_kernel import pack_laws
@@ -113,6 +112,7 @@ class Engine:
         if scene.adaptive is not None:
             loops = self._IE, self._XE, self._IQ
             self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops)
+        self._A[at.DETECT] = address(self._body.detection)
 
     def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
         """Return which stages are Python's, and what steps ask."""
@@ -132,7 +132,6 @@ class Engine:
     def _addresses(self) -> Indices:
         """Return where the kernels of all stages are."""
         A = np.zeros(at.N_ADDRESSES, dtype=np.int64)
-        A[at.DETECT] = address(detect_contacts)
         A[[at.PLACE, at.PLACE_RATES]] = address(place), address(place_rates)
         A[[at.ACCELERATE, at.ENERGIES]] = address(free_dynamics), address(energies)
         A[[at.CERTIFY, at.ARTICULATE]] = address(certify_dense), address(articulate)

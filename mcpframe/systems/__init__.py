@@ -24,6 +24,7 @@ from mcpframe.systems.linkages import bennett, bricard, parallelogram
 from mcpframe.systems.loops import closed_chain, four_bar
 from mcpframe.systems.robots import dual_arm, quadruped
 from mcpframe.systems.single import box, rod, sphere
+from mcpframe.systems.threads import cable, net
 
 __all__ = [
     "available",
@@ -31,6 +32,7 @@ __all__ = [
     "box",
     "branched_tree",
     "bricard",
+    "cable",
     "closed_chain",
     "contacts_of",
     "dual_arm",
@@ -39,6 +41,7 @@ __all__ = [
     "humanoid",
     "make",
     "maker",
+    "net",
     "parallelogram",
     "pendulum",
     "quadruped",
@@ -53,6 +56,8 @@ _MAKERS: dict[str, Callable[..., Model]] = {
     for maker in (
         pendulum,
         branched_tree,
+        cable,
+        net,
         dual_arm,
         four_bar,
         closed_chain,

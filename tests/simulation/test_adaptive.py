@@ -227,3 +227,14 @@ def test_loops_stay_closed_while_a_tail_is_rigid(make):
     all_active = mf.simulate(mf.Scene(model, adaptive=Adaptive(active=model.n_links)), duration=0.1)
     full = mf.simulate(mf.Scene(model), duration=0.1)
     np.testing.assert_array_equal(all_active.theta, full.theta)
+
+
+@pytest.mark.parametrize("ignore", [[("link_*", "link_*")], []])
+def test_contacts_found_by_balls_of_clusters_are_those_of_the_sweep(monkeypatch, ignore):
+    """The same run to the bit, whoever looks for pairs of shapes; links meet each other in one of them."""
+    asked = replace(scene(Adaptive(active=8, interval=5, at_contacts="twice")), ignore=ignore)
+    by_balls = mf.simulate(asked)
+    monkeypatch.setattr("mcpframe.simulation.adaptation.has_clusters", lambda detector: False)
+    by_sweep = mf.simulate(asked)
+    same(by_balls, by_sweep)
+    assert by_balls.n_contacts.max() > 0

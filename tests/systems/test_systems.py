@@ -18,6 +18,8 @@ SAMPLING = 0.02
 NAMES = [
     "pendulum",
     "branched_tree",
+    "cable",
+    "net",
     "dual_arm",
     "four_bar",
     "closed_chain",

@@ -50,6 +50,7 @@ class Detector:
         margin: largest gap of a contact unless a call says another, m.
         shapes: all shapes in their order.
         materials, laws: what the numbers in `material` mean.
+        memory: of its arrays.
         ID, XD: arrays of the kernels, see `records`; new ones after `make_room`.
         has_kernels: whether `kernels.detect` finds all contacts, without the help of coal.
 
@@ -79,6 +80,7 @@ class Detector:
         _check_grounds(self.shapes, rules)
         self.materials: tuple[Material, ...] = rules.materials
         self._foreign = CoalPairs(self.shapes, rules)
+        self.memory = rec.MEMORY
         self.ID, self.XD = pack(self.tree.skeleton, self.shapes, rules, self._foreign.spheres)
         self.laws = tuple(material.law for material in self.materials)
 
@@ -125,7 +127,7 @@ class Detector:
         found = self.ID[[rec.N_CANDIDATES, rec.N_CONTACTS]]
         room = np.where(found > self.ID[[rec.MAX_CANDIDATES, rec.MAX_CONTACTS]], MORE * found, 0)
         needed = np.maximum(room, self.ID[[rec.MAX_CANDIDATES, rec.MAX_CONTACTS]])
-        self.ID, self.XD = with_room(self.ID, self.XD, int(needed[0]), int(needed[1]))
+        self.ID, self.XD = with_room(self.memory, self.ID, self.XD, int(needed[0]), int(needed[1]))
 
     @property
     def n_contacts(self) -> int:

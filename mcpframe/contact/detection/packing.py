@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.detection import records as rec
 from mcpframe.contact.detection.materials import Rules, Surface
+from mcpframe.jit.memory import Memory
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.model.shapes import (
     Box,
@@ -91,9 +92,11 @@ def pack(
     return ID, XD
 
 
-def with_room(ID: Indices, XD: Array, n_candidates: int, n_contacts: int) -> tuple[Indices, Array]:
-    """Return ID and XD with room for so many candidates and contacts."""
-    return rec.MEMORY.resized(ID, XD, candidate=n_candidates, contact=n_contacts)
+def with_room(
+    memory: Memory, ID: Indices, XD: Array, n_candidates: int, n_contacts: int
+) -> tuple[Indices, Array]:
+    """Return ID and XD, of a memory that begins as that of the detection, with room for so many."""
+    return memory.resized(ID, XD, candidate=n_candidates, contact=n_contacts)
 
 
 def _frames(skeleton: Skeleton, shapes: Sequence[Surface], hulls: Spheres) -> Array:

@@ -7,8 +7,9 @@ from mcpframe.multibody.memory.loop_records import NODE_ROW, TERM_ROW
 from mcpframe.simulation.memory.slots import LIMIT_ROW
 
 WHOLE = Memory(records.MEMORY)
-INTERVAL, AT_CONTACTS, REDONE = WHOLE.counts(3)
-"""Choose every so many steps; what new contacts do; whether the step under way is taken a second time."""
+INTERVAL, AT_CONTACTS, REDONE, BY_CLUSTERS = WHOLE.counts(4)
+"""Choose every so many steps; what new contacts do; whether the step under way is taken a second time;
+whether shapes are found by the balls of clusters."""
 # AT_CONTACTS
 NOTHING, EVENT, TWICE = range(3)
 """No choice; one after the step; one before it, with the impulses that it had, and the step once more."""

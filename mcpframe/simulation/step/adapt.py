@@ -13,6 +13,7 @@ import math
 from numba import types
 
 from mcpframe.contact.detection import records as found
+from mcpframe.contact.detection.kernels.cluster_phase import gather_clusters
 from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel, window
 from mcpframe.multibody.adaptive import records as rec
 from mcpframe.multibody.adaptive.choice import choose_joints
@@ -229,6 +230,8 @@ def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
     write_hinges(I, X, IT, IA, XA, IS, XS)
     write_limits(I, IT, IA, XA, IS, XS)
     write_shapes(IA, XA, ID, XD, IS, XS)
+    if IA[whole.BY_CLUSTERS] != 0:
+        gather_clusters(ID, XD, I[N_BODIES])
     write_loops(I, IT, IA, XA, IE, XE, IQ)
     put(IS, at.ALL_BY_THEMSELVES, 0)
     put(IS, at.N_PLANNED, -1)
