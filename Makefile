@@ -15,6 +15,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
 .PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-zoo
+STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
+.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -56,6 +58,10 @@ $(STUDIES:%=bench-%): bench-%: $(STAMP)
 # Integrators on twelve systems, some minutes; OPTIONS="--page docs/concepts/integrators.md" puts the figures there.
 bench-integrators: $(STAMP)
 	$(BIN)/python examples/benchmarks/integrators.py $(OPTIONS)
+
+# Adaptive bodies, some minutes; OPTIONS="--page docs/concepts/adaptive.md" puts the figures there.
+bench-adaptive: $(STAMP)
+	$(BIN)/python examples/benchmarks/adaptive.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)

@@ -11,8 +11,7 @@ Cables of n links with d active joints, one thread; times are the least of many 
     accuracy   300 links of 2 cm that swing for 2 s beside the full run, by active joints and interval
     scenes     the scenes of examples/scenes/adaptive beside full runs [G06, figures 4 to 6]
 
-Targets stand beside the figures. Writes out/bench/adaptive.json and, with --page, tables to that page of the
-documentation, between its marks.
+Targets stand beside the figures. Writes out/bench/adaptive.json.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ SCENES = Path(__file__).parents[1] / "scenes/adaptive"
 PUBLISHED = {"pegs": 5, "holes": 5, "bridge": 8}
 FASTER = {(200, 40): 2.4, (300, 60): 2.8, (500, 70): 3.7, (5000, 70): 19.0}
 INTERVAL = 15
-BEGIN, END = "<!-- figures: make bench-adaptive -->", "<!-- end of figures -->"
 Rows = list[list[str]]
 
 
@@ -145,14 +143,24 @@ def runs(quick: bool) -> tuple[list[str], Rows]:
         ]
         ratio = times[0] / times[1]
         rows.append(
-            [*map(str, (n, d)), *(f"{t:.1f}" for t in times), f"{ratio:.1f}", str(FASTER[n, d]), f"{n / d:.1f}"]
+            [
+                *map(str, (n, d)),
+                *(f"{t:.1f}" for t in times),
+                f"{ratio:.1f}",
+                str(FASTER[n, d]),
+                f"{n / d:.1f}",
+            ]
         )
     return head, rows
 
 
 def contacts(quick: bool) -> tuple[list[str], Rows]:
     """A collision: kinematics, sweep and the compliance of one contact at the tip of a hybrid body."""
-    n, head, rows = 300, ["active joints", "us per collision", "ns per active joint (<= 70)", "R² of a line"], []
+    n, head, rows = (
+        300,
+        ["active joints", "us per collision", "ns per active joint (<= 70)", "R² of a line"],
+        [],
+    )
     sizes, times = (20, 60) if quick else (20, 40, 60, 100, 150, 200, 299), []
     for d in sizes:
         body = Body(n, d)
@@ -205,12 +213,15 @@ def scenes(quick: bool) -> tuple[list[str], Rows]:
                 rows.append([name, "", policy, *[""] * 7, str(error)[:60]])
                 continue
             full = full or run
-            rows.append([name, f"{scene.model.n_links}/{scene.adaptive.active}", policy, *_beside(run, full, name)])
+            rows.append(
+                [name, f"{scene.model.n_links}/{scene.adaptive.active}", policy, *_beside(run, full, name)]
+            )
     return head, rows
 
 
 def _beside(run: mf.Trajectory, full: mf.Trajectory, name: str) -> list[str]:
     """Return time, contacts and error of a run beside the full one."""
+
     def times(t: mf.Trajectory) -> tuple[float, float]:
         count = round(t.time[-1] / t.header.options["dt"])
         rows = np.diff(t.time, prepend=t.time[0]) / t.header.options["dt"]
@@ -244,19 +255,12 @@ def show(console: Console, title: str, head: Sequence[str], rows: Rows) -> None:
     console.print(table)
 
 
-def markdown(title: str, head: Sequence[str], rows: Rows) -> str:
-    """Return a table for a page."""
-    lines = [" | ".join(head), " | ".join("---" for _ in head), *(" | ".join(row) for row in rows)]
-    return f"**{title}**\n\n" + "\n".join(f"| {line} |" for line in lines)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     options = parser(__doc__)
     options.add_argument("--only", choices=PARTS, help="one part")
-    options.add_argument("--page", type=Path, help="page of the documentation to write the tables to")
     chosen = options.parse_args(arguments)
-    console, facts = opening("adaptive bodies")
+    console, facts = opening("adaptive bodies", page=chosen.page)
     warnings.simplefilter("ignore")  # runs that are not resolved say so in every scene
     tables = {}
     for name, part in PARTS.items():
@@ -266,12 +270,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show(console, title, head, rows)
             tables[name] = {"title": title, "head": head, "rows": rows}
     save_figures(console, Path(chosen.out), "adaptive", facts, **tables)
-    if chosen.page is not None:
-        told = ", ".join(f"{name} {value}" for name, value in facts.items())
-        text = "\n\n".join(markdown(t["title"], t["head"], t["rows"]) for t in tables.values())
-        page = chosen.page.read_text()
-        begin, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-        chosen.page.write_text(f"{page[:begin]}\n\n`make bench-adaptive`, {told}.\n\n{text}\n\n{page[end:]}")
     return 0
 
 

@@ -119,7 +119,9 @@ def _plates(length: float) -> tuple[Geometry, ...]:
             along = aside * length + sign * (hole + width) / 2.0
             across = sign * (hole + width) / 2.0
             parts += [
-                Geometry(Box((width, 2.0 * width + hole, thick)), Pose((along, 0.0, z * length)), f"plate_{k}"),
+                Geometry(
+                    Box((width, 2.0 * width + hole, thick)), Pose((along, 0.0, z * length)), f"plate_{k}"
+                ),
                 Geometry(Box((hole, width, thick)), Pose((aside * length, across, z * length)), f"plate_{k}"),
             ]
     return tuple(parts)

@@ -55,10 +55,12 @@ def save_plots(
 
 def save_page(trajectory: Trajectory, path: str | os.PathLike[str], node: Node | str | None = None) -> Path:
     """Write all plots as one picture; arguments as of `save_plots`."""
-    figure = new_figure(14.0, 8.8)
+    plots = _plots(trajectory, node)
+    columns = -(-len(plots) // 2)
+    figure = new_figure(7.0 * columns, 8.8)
     figure.suptitle(_title(trajectory))
-    parts = np.asarray(figure.subfigures(2, 2, wspace=0.03, hspace=0.03))
-    for part, plot in zip(parts.flat, _plots(trajectory, node).values(), strict=True):
+    parts = np.asarray(figure.subfigures(2, columns, wspace=0.03, hspace=0.03))
+    for part, plot in zip(parts.flat, plots.values(), strict=False):
         plot(part)
     return save(figure, path)
 
@@ -132,6 +134,21 @@ def solve_time(figure: FigureBase, trajectory: Trajectory) -> None:
     figure.align_ylabels()
 
 
+def choice(figure: FigureBase, trajectory: Trajectory) -> None:
+    """Plot how many joints of an adaptive run are active, what the others miss, and what they have lost."""
+    count, error, loss = figure.subplots(3, 1, sharex=True)
+    known = trajectory.active_joints >= 0
+    time = trajectory.time[known]
+    count.plot(time, trajectory.active_joints[known], color=BLUE, linewidth=1.2, drawstyle="steps-post")
+    count.set_ylim(bottom=0.0)
+    error.plot(time, trajectory.rigid_error[known], color=VERMILION, linewidth=1.0)
+    loss.plot(time, np.cumsum(trajectory.rigid_loss)[known], color=BLACK, linewidth=1.2)
+    tidy(count, "active joints")
+    tidy(error, "error of the\nrigid ones")
+    tidy(loss, "lost by making\njoints rigid [J]", TIME)
+    figure.align_ylabels()
+
+
 def vertical_motion(trajectory: Trajectory, node: Node | str) -> tuple[Array, Array, Array]:
     """Return times, heights and velocities along the vertical of a node, at `MOST_POINTS` steps at most."""
     every = max(1, -(-len(trajectory) // MOST_POINTS))
@@ -148,11 +165,13 @@ def mode_counts(trajectory: Trajectory) -> NDArray[np.int64]:
 
 
 def _plots(trajectory: Trajectory, node: Node | str | None) -> dict[str, Callable[[FigureBase], None]]:
+    adaptive = {"choice": lambda figure: choice(figure, trajectory)}
     return {
         "motion": lambda figure: motion(figure, trajectory, node),
         "energy": lambda figure: energy(figure, trajectory),
         "contacts": lambda figure: contacts(figure, trajectory),
         "solve_time": lambda figure: solve_time(figure, trajectory),
+        **(adaptive if (trajectory.active_joints >= 0).any() else {}),
     }
 
 

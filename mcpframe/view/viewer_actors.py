@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.multibody.model.shapes import Geometry, Plane
-from mcpframe.simulation.recording.steps import Codes
+from mcpframe.simulation.recording.steps import Codes, Indices
 from mcpframe.spatial.transforms import Pose, quaternion_from_rotation
 from mcpframe.view.contact_marks import ContactMarks, contact_marks
 from mcpframe.view.painting import EDGE, FIELD, GRID, LAST_LINK, LINK, LONGEST_ARROW, WORLD_BODY
+from mcpframe.view.palette import COLOURS
 from mcpframe.view.plots import MODE_COLOURS
 from mcpframe.view.scenery import patch
 from mcpframe.view.stage import Stage
@@ -30,6 +31,9 @@ SEE_THROUGH = 0.45
 """Opacity of bodies where one wants to see through them."""
 BEHIND = 2e-4
 """How far the grid on a plane is lifted from it, over the scene's size: else they flicker."""
+
+CLUSTERS = COLOURS[:6]
+"""Of neighbouring rigid clusters, in turn."""
 
 Colour = tuple[int, int, int]
 
@@ -48,6 +52,7 @@ class Actors:
         self.force_scale = 1.0
         self._scene, self._size = scene, stage.region.size
         self._bodies: list[Any] = []
+        self._link_bodies: list[list[Any]] = []
         self._frames = [self._link(k) for k in range(stage.trajectory.model.n_links)]
         for i, geometry in enumerate(stage.trajectory.model.geometry):
             if not isinstance(geometry.shape, Plane):
@@ -62,11 +67,19 @@ class Actors:
         rotations, positions = trajectory.link_poses([k])
         for frame, rotation, position in zip(self._frames, rotations[0], positions[0], strict=True):
             frame.wxyz, frame.position = quaternion_from_rotation(rotation)[[3, 0, 1, 2]], position
+        if trajectory.active_joints[k] >= 0:
+            self._paint(trajectory.clusters_at(k))
         marks = contact_marks(trajectory, k, seconds)
         self._points(marks)
         self._forces(marks)
         self._sticks(positions[0])
         return marks
+
+    def _paint(self, clusters: Indices) -> None:
+        """Give the links of a rigid cluster one colour."""
+        for bodies, cluster in zip(self._link_bodies, clusters.tolist(), strict=True):
+            for body in bodies:
+                body.color = rgb(CLUSTERS[cluster % len(CLUSTERS)])
 
     def see_through(self, wanted: bool) -> None:
         """Make bodies transparent, or not."""
@@ -76,9 +89,10 @@ class Actors:
     def _link(self, k: int) -> Any:
         link, last = self.stage.trajectory.model.links[k], self.stage.trajectory.model.n_links - 1
         name = f"/links/{_safe(link.name)}"
-        frame = self._scene.add_frame(name, show_axes=False)
+        frame, first = self._scene.add_frame(name, show_axes=False), len(self._bodies)
         for i, geometry in enumerate(link.geometry):
             self._shape(f"{name}/shape_{i}", geometry, LAST_LINK if k == last else LINK)
+        self._link_bodies.append(self._bodies[first:])
         return frame
 
     def _shape(self, name: str, geometry: Geometry, colour: str) -> None:

@@ -21,4 +21,4 @@ STILL, BOXES = MEMORY.integers("shape"), MEMORY.doubles("shape", 2, VECTOR)
 """Bounded shapes of the world, and the lowest and highest corner of each."""
 DEEPEST = 128
 STACK = MEMORY.integers(DEEPEST, 4)
-"""Two ranges of shapes for every pair that is left to look at; a balanced tree of all of them is less deep."""
+"""Two ranges of shapes for every pair that is left to look at; balanced trees are less deep."""

@@ -17,7 +17,7 @@ def has_clusters(detector: Detector) -> bool:
 
 
 def take_clusters(detector: Detector) -> None:
-    """Give a detector the arrays of the broad phase of clusters; members and balls are still to be gathered."""
+    """Give a detector the arrays of the broad phase of clusters, members and balls still to be gathered."""
     base = detector.memory
     detector.ID, detector.XD = at.MEMORY.longer(
         base, detector.ID, detector.XD, cluster=detector.tree.skeleton.n_bodies

@@ -174,6 +174,22 @@ class Trajectory:
         k = self._step(k)
         return self.impacts.rows(*self.steps.impact_start[[k, k + 1]])
 
+    def clusters_at(self, k: int) -> Indices:
+        """Return a number for every link after step k [n_links], the same for those that move as one body.
+
+        In an adaptive run a joint is rigid where its rates are zero; in others every link is by itself.
+        """
+        k, model = self._step(k), self.model
+        cluster = np.arange(model.n_links)
+        if self.active_joints[k] < 0:
+            return cluster
+        moving = np.zeros(model.n_links, dtype=bool)
+        moving[model.tree.dof_link[self.theta_dot[k] != 0.0]] = True
+        for link, parent in enumerate(model.parents):
+            if parent >= 0 and not moving[link]:
+                cluster[link] = cluster[parent]
+        return np.unique(cluster, return_inverse=True)[1]
+
     def index_at(self, time: float) -> int:
         """Return the last step that ends at `time` or before, or the first of all."""
         self._step(0)

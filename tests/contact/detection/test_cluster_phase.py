@@ -16,6 +16,7 @@ SHAPES = (Sphere(0.15), Capsule(0.1, 0.3), Box((0.2, 0.3, 0.15)))
 
 def cloud(rng, n=40, on_each=3):
     """Free bodies with several shapes each, among boxes, bars and half-spaces."""
+
     def some(count, size):
         turns = rng.uniform(-3.0, 3.0, (count, 3))
         places = size * rng.uniform(-1.0, 1.0, (count, 3))
@@ -26,9 +27,7 @@ def cloud(rng, n=40, on_each=3):
         ]
 
     world = [*some(12, 2.0), Geometry(Plane(), mf.Pose((0, 0, -1.5)))]
-    links = [
-        mf.Link(f"body_{k}", mass=1.0, inertia=np.eye(3), geometry=some(on_each, 0.4)) for k in range(n)
-    ]
+    links = [mf.Link(f"body_{k}", mass=1.0, inertia=np.eye(3), geometry=some(on_each, 0.4)) for k in range(n)]
     return mf.Model(links, geometry=world)
 
 

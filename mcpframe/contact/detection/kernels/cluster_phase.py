@@ -1,4 +1,4 @@
-"""Broad phase of clusters: balls around the shapes of rigid bodies, which need no refit while these are rigid.
+"""Broad phase of clusters: balls around the shapes of bodies, which need no refit while these are rigid.
 
 Each cluster's ball is tested against the shapes of the world, planes and boxes around the others, and against
 those of other clusters; where they are near, its halves are, down to single shapes, which alone are placed.
@@ -177,7 +177,9 @@ def placed_ball(ID, XD, c, low, high):
     p = ID[at.FRAMES] + c * at.PLACED
     R = load_matrix(XD, p)
     centre, radius = ball_of(ID, XD, low, high)
-    return load(XD, p + at.PL_POSITION) + x_of(centre) * R[0] + y_of(centre) * R[1] + z_of(centre) * R[2], radius
+    return load(XD, p + at.PL_POSITION) + x_of(centre) * R[0] + y_of(centre) * R[1] + z_of(centre) * R[
+        2
+    ], radius
 
 
 @inline

@@ -1,0 +1,38 @@
+"""The benchmark of adaptive bodies (examples/benchmarks/adaptive.py) runs, and so do its scenes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "examples" / "benchmarks" / "adaptive.py"
+SCENES = sorted((ROOT / "examples" / "scenes" / "adaptive").glob("*.toml"))
+
+
+@pytest.mark.parametrize("part", ["steps", "choices", "contacts", "accuracy"])
+def test_parts_of_the_benchmark_are_measured(tmp_path, part):
+    words = ["--quick", "--only", part, "--out", str(tmp_path)]
+    run = subprocess.run([sys.executable, str(SCRIPT), *words], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    table = json.loads((tmp_path / "adaptive.json").read_text())[part]
+    assert table["rows"]
+    assert all(len(row) == len(table["head"]) for row in table["rows"])
+
+
+@pytest.mark.parametrize(
+    ("name", "dofs", "active"),
+    [("pegs", 200, 40), ("holes", 300, 60), ("bridge", 500, 70), ("cable", 5000, 70), ("net", 360, 80)],
+)
+def test_a_scene_has_the_dofs_of_the_paper_and_runs(name, dofs, active):
+    scene = mf.load_scene(next(path for path in SCENES if path.stem == name))
+    assert scene.name == name
+    assert (scene.model.n_dofs, scene.adaptive.active) == (dofs, active)
+    run = mf.simulate(scene, duration=20 * scene.stepping.dt, certify="all")
+    assert np.nanmax(run.certificate) < 1e-9
+    assert run.active_joints[-1] == active

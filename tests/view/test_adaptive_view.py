@@ -1,0 +1,46 @@
+"""Adaptive runs in plots and in the viewer: choices over time, rigid clusters in one colour."""
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.scene.settings import Output
+
+pytest.importorskip("matplotlib")
+from mcpframe.view import plots
+
+
+@pytest.fixture(scope="module")
+def run():
+    cable = mf.systems.cable(links=24, length=1.2)
+    scene = mf.Scene(
+        cable, theta={"link_1": 1.0}, adaptive=mf.Adaptive(active=7), output=Output(every=5),
+        ignore=[("link_*", "link_*")],
+    )  # fmt: skip
+    return mf.simulate(scene, duration=0.1)
+
+
+def test_links_of_a_cluster_have_one_number(run):
+    clusters = run.clusters_at(-1)
+    assert clusters.max() + 1 == 7
+    moving = np.flatnonzero(run.theta_dot[-1] != 0.0)
+    np.testing.assert_array_equal(np.flatnonzero(np.diff(clusters, prepend=-1)), moving)
+    np.testing.assert_array_equal(run.clusters_at(0), np.arange(24))  # before the first choice
+
+
+def test_plots_have_one_more(run, tmp_path):
+    names = [path.stem for path in plots.save_plots(run, tmp_path)]
+    assert names == ["motion", "energy", "contacts", "solve_time", "choice"]
+    assert plots.save_page(run, tmp_path / "page.png").stat().st_size > 10000
+
+
+def test_the_viewer_paints_clusters(run):
+    pytest.importorskip("viser")
+    from mcpframe.view.viewer import Viewer
+
+    with Viewer(run, port=0) as viewer:
+        viewer.actors.show(len(run) - 1, 0.0)
+        colours = [bodies[0].color for bodies in viewer.actors._link_bodies]
+    clusters = run.clusters_at(-1)
+    for one, other, a, b in zip(colours[1:], colours, clusters[1:], clusters, strict=False):
+        assert (tuple(one) == tuple(other)) == (a == b)
