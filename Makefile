@@ -14,8 +14,6 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-zoo
-STUDIES := solvers dynamics formulations growth first-use simulation contact-models robots
 .PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 

@@ -115,9 +115,9 @@ class Fast(AbstractCompiled):
         self._helpers = import_module("mcpframe.jit.helpers")
 
     def kernel(self, function: Function, signature: tuple[Any, ...], nogil: bool) -> Any:
-        """Compile it now, helpers with it, or take it from the cache."""
+        """Have it compiled, helpers with it, or taken from the cache, as soon as it is needed."""
         own = {"nogil": nogil, "pipeline_class": self._helpers.KernelCompiler}
-        return compiled(function, signature, self.flags | own)
+        return deferred(function, signature, self.flags | own)
 
     def helper(self, function: Function, inline: bool, **flags: Any) -> Any:
         """Have it compiled into the kernels that call it."""

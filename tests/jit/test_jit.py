@@ -9,10 +9,21 @@ import pytest
 from llvmlite.binding import Linkage
 from numba import types
 
-from mcpframe.jit import KERNELS, WAY, Vector, VectorOut, address, by_address, callee, inline, kernel, span
-from mcpframe.multibody.kernels.entries import free_dynamics
-from mcpframe.jit import KERNELS, Vector, VectorOut, address, by_address, callee, inline, kernel, ready, span
+from mcpframe.jit import (
+    KERNELS,
+    WAY,
+    Vector,
+    VectorOut,
+    address,
+    by_address,
+    callee,
+    inline,
+    kernel,
+    ready,
+    span,
+)
 from mcpframe.jit.cache import _pending
+from mcpframe.multibody.kernels.entries import free_dynamics
 from mcpframe.problem import residual
 
 
