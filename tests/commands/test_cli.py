@@ -140,7 +140,7 @@ def test_the_list_shows_every_plugin_with_type_default_range_and_text(run, regis
     status, out, _ = run("list")
     assert status == 0
     assert all(name in out for name in mf.available_solvers())
-    line = next(line for line in out.split("\n") if "sweeps" in line)
+    line = next(line for line in out.split("\n") if line.lstrip().startswith("sweeps"))
     for part in ("int", "= 1", ">= 1, <= 100", "how many times to do the same"):
         assert part in line
 

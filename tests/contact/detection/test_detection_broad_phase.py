@@ -140,7 +140,7 @@ def test_more_room_keeps_the_constants(rng):
     model = mixed(rng, 6)
     state = model.state(random_theta(rng, model, 0.5))
     small, large = Detector(model), Detector(model)
-    large.ID, large.XD = with_room(large.ID, large.XD, 5000, 7000)
+    large.ID, large.XD = with_room(large.memory, large.ID, large.XD, 5000, 7000)
     assert small.detect(state) == large.detect(state) > 0
     assert (small.record == large.record).all()
     assert large.ID[rec.MAX_CONTACTS] == 7000
