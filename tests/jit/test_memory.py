@@ -143,6 +143,8 @@ MEMORIES = {
     (f"{MULTIBODY}.memory.row_records", "NODE_MEMORY"): f"{MULTIBODY}.kernels.entries:node_kinematics",
     (f"{MULTIBODY}.memory.loop_records", "MEMORY"): f"{STEP}.advance:advance",
     (f"{MULTIBODY}.memory.loop_records", "SPACE_MEMORY"): f"{STEP}.advance:advance",
+    (f"{MULTIBODY}.adaptive.records", "MEMORY"): f"{STEP}.adapt:adapt",
+    (f"{STEP_MEMORY}.adaptive_slots", "WHOLE"): f"{STEP}.adapt:adapt",
     (f"{DETECTION}.records", "MEMORY"): f"{DETECTION}.kernels.detect:detect_contacts",
     (f"{STEP_MEMORY}.slots", "STEP"): f"{STEP}.advance:advance",
     (f"{STEP_MEMORY}.drive_slots", "DRIVE"): f"{STEP}.advance:advance",
