@@ -233,6 +233,34 @@ def _sweep(
     axis.text(3.2, height + 0.08, text, ha="center", fontsize=9, color=colour)
 
 
+def uniqueness(path: Path) -> Path:
+    """Draw up to which friction the answer of Painlevé's rod is unique, by how it leans."""
+    angles = np.radians(np.linspace(25, 85, 13))
+    fine = np.radians(np.linspace(20, 88, 200))
+    figure = new_figure(9.0, 3.2)
+    axis = figure.subplots()
+    known = (1 + 3 * np.cos(fine) ** 2) / (3 * np.sin(fine) * np.cos(fine))
+    axis.fill_between(np.degrees(fine), known, 4.0, color=VERMILION, alpha=0.15, lw=0)
+    axis.plot(np.degrees(fine), known, color=GREY, lw=3, alpha=0.6, label="(1 + 3 cos²α) / (3 sin α cos α)")
+    found = [mf.diagnose(_leaning(angle)).largest_mu() for angle in angles]
+    axis.plot(np.degrees(angles), found, "o", ms=5, color=BLUE, label="largest_mu() of the diagnosis")
+    axis.annotate("none, or several", (55, 2.6), color=VERMILION, ha="center")
+    axis.annotate("one answer for every load", (45, 0.5), ha="center")
+    tidy(axis, "friction coefficient μ", "angle α of a rod that slides with its tip ahead, degrees")
+    axis.set_ylim(0.0, 4.0)
+    axis.legend(frameon=False, loc="upper left")
+    return save(figure, path)
+
+
+def _leaning(angle: float) -> Any:
+    """Return the step of a rod that slides towards where it leans away from."""
+    rod = mf.Link("rod", hinge=mf.Hinge("planar", (0, -1, 0)), mass=1.0, inertia=np.eye(3) / 12)
+    state = mf.Model([rod]).state()
+    state.update(state.theta, -state.hinge_columns()[:, 3])
+    tip = -0.5 * np.array([np.cos(angle), 0.0, np.sin(angle)])
+    return mf.AccelerationStep(state, [mf.Contact("rod", "world", tip, (0, 0, 1), mu=0.1)])
+
+
 PICTURES: dict[str, Callable[[Path], Path]] = {
     "problem": problem,
     "formulations": formulations,
@@ -240,6 +268,7 @@ PICTURES: dict[str, Callable[[Path], Path]] = {
     "laws": laws,
     "stepping": stepping,
     "impacts": impacts,
+    "uniqueness": uniqueness,
     "mathematics": mathematics,
 }
 """By page: what draws its picture."""
