@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-zoo
+.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -60,6 +60,10 @@ bench-integrators: $(STAMP)
 # Adaptive bodies, some minutes; OPTIONS="--page docs/concepts/adaptive.md" puts the figures there.
 bench-adaptive: $(STAMP)
 	$(BIN)/python examples/benchmarks/adaptive.py $(OPTIONS)
+
+# Large sparse problems, a solve in a process each, minutes.
+bench-scale: $(STAMP)
+	$(BIN)/python examples/benchmarks/scale.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)

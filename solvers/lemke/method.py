@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import groupby
 from time import perf_counter
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,8 @@ NEIGHBOURS = (1e-6, 1e-5, 1e-8, 1e-11)
 POLISH_STEPS = 10
 NEARLY = 1e-3
 """Residual, over the problem's scale, of a point that is worth such a search."""
+DENSE_ROWS = 20_000
+"""Rows that are not free, of a dictionary that is too large to keep: 3 GB."""
 FEW_ROWS = 32
 """Up to this size other bases are tried where every path ends on a ray."""
 
@@ -94,6 +96,10 @@ class Lemke(AbstractSolver):
         le=50,
         description="cold paths to try, with other covers and scalings; 1 is the lexicographic textbook path",
     )
+
+    def why_unsupported(self, problem: Any) -> str:
+        """Return why the problem is not taken: another kind, or too large for a dense dictionary."""
+        return super().why_unsupported(problem) or too_large(problem, self.name)
 
     def _solve(self, problem: MixedLCP, request: Request) -> Claim:
         if problem.n > MANY_FREE_ROWS and np.count_nonzero(problem.free) > MANY_FREE_ROWS:
@@ -255,6 +261,15 @@ def _claim(
         return Claim(z, Status.SOLVED, pivots, basis=codes)
     status, message = _STATUS[ended]
     return Claim(z, status, pivots, message, codes, ray if ended == RAY else None)
+
+
+def too_large(problem: Any, name: str) -> str:
+    """Return in words why a dense dictionary cannot be had; empty where it can."""
+    m = problem.n - int(np.count_nonzero(problem.free))
+    if m <= DENSE_ROWS:
+        return ""
+    gigabytes = 8e-9 * m * m
+    return f"{name} keeps a dense dictionary, {gigabytes:.0f} GB for {m} rows; try 'newton' or 'ipm'"
 
 
 def start_codes(problem: MixedLCP, request: Request) -> NDArray[np.int8] | None:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mcpframe.solvers.newton.kernels import newton_direction, newton_matrix_dense, newton_matrix_sparse
+from mcpframe.solvers.shared.linear import sparse_lu
 
 Array = NDArray[np.float64]
 
@@ -115,8 +115,8 @@ class SparseSystem:
 
 
 def _solve_sparse(H: sp.csc_array, b: Array) -> Array | None:
-    try:
-        d = scipy.sparse.linalg.splu(H).solve(b)
-    except RuntimeError:  # SuperLU's word for a singular matrix
+    lu = sparse_lu(H)
+    if lu is None:
         return None
+    d = lu.solve(b)
     return d if np.isfinite(d).all() else None

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from pydantic import AliasChoices, Field
 
 from mcpframe.problem.problems import MCP, MixedLCP
-from mcpframe.solvers.lemke.method import MANY_FREE_ROWS
+from mcpframe.solvers.lemke.method import MANY_FREE_ROWS, too_large
 from mcpframe.solvers.newton.descent import Run
 from mcpframe.solvers.newton.kernels import FISCHER
 from mcpframe.solvers.newton.polish import polish
@@ -92,7 +92,7 @@ class Path(AbstractSolver):
     problems: ClassVar[tuple[type, ...]] = (MixedLCP, MCP)
 
     elsewhere: ClassVar[Mapping[str, str]] = {
-        "convergence_tolerance": "it is tol of mf.solve, on the natural residual over 1 + ‖q‖∞",
+        "convergence_tolerance": "it is tol of mf.solve, on the natural residual of every row over 1 + |q_i|",
         "crash_method": "crash_steps = 0 leaves the crash phase out",
         "cumulative_iteration_limit": "max_minors bounds a major iteration, time_limit of mf.solve the whole",
         "output": "nothing is printed; solution.log() is the log",
@@ -124,6 +124,10 @@ class Path(AbstractSolver):
         10, ge=0, description="runs after the first, with other settings", validation_alias=_PATH["restarts"]
     )
     seed: int = Field(0, ge=0, description="seed of the perturbed starting points")
+
+    def why_unsupported(self, problem: Any) -> str:
+        """Return why the problem is not taken: another kind, or too large for a dense dictionary."""
+        return super().why_unsupported(problem) or too_large(problem, self.name)
 
     def _solve(self, problem: MixedLCP | MCP, request: Request) -> Claim:
         if isinstance(problem, MixedLCP) and np.count_nonzero(problem.free) > MANY_FREE_ROWS:

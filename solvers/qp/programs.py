@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 
 PARAMETER_LIMIT = 2500
 """Entries of a matrix above which it is compiled in as a constant: the map would take too long to build."""
+LINEAR_LIMIT = 1000
+"""Unknowns above which the linear part of an objective becomes a constraint."""
 CACHE_SIZE = 32
 """Compiled programs kept, least recently used dropped first."""
 SHIFT, SHIFT_MAX = 1e-10, 1e-2
@@ -150,6 +152,18 @@ def program_of(key: Hashable | None, build: Callable[[], Program]) -> Program:
     return program
 
 
+def least(quadratic: cp.Expression, linear: cp.Expression, constraints: list[Any], n: int) -> cp.Problem:
+    """Return the problem to minimise quadratic + linear in n unknowns.
+
+    cvxpy makes a dense array of unknowns by parameters out of a parametrised objective, 1 GB at n = 10^4; as
+    a constraint, s >= linear, it stays sparse.
+    """
+    if n <= LINEAR_LIMIT:
+        return cp.Problem(cp.Minimize(quadratic + linear), constraints)
+    s = cp.Variable()
+    return cp.Problem(cp.Minimize(quadratic + s), [*constraints, s >= linear])
+
+
 class Entries:
     """A matrix in a program: a parameter for its nonzero entries, or a constant where they are many."""
 
@@ -235,8 +249,8 @@ class ConeProgram:
             constraints = [reach - rows[:, 1] >= 0, reach + rows[:, 1] >= 0]
         else:
             constraints = [cp.SOC(reach, rows[:, 1:], axis=1)]
-        objective = self._quadratic.expression(r, parameters) + parameters["c"] @ r
-        return Program(cp.Problem(cp.Minimize(objective), constraints), r, parameters)
+        quadratic, linear = self._quadratic.expression(r, parameters), parameters["c"] @ r
+        return Program(least(quadratic, linear, constraints, n_c * d), r, parameters)
 
     def solve(self, c: Array, backend: Backend) -> Minimum:
         """Return the minimiser for a linear term c [n]."""
@@ -261,15 +275,15 @@ class GapProgram:
         bounds, n = self._bounds, self._bounds.lower.size
         x, parameters = cp.Variable(n), {"q": cp.Parameter(n)}
         constraints = bounds.constraints(x, parameters)
-        objective = self._quadratic.expression(x, parameters) + parameters["q"] @ x
+        quadratic, linear = self._quadratic.expression(x, parameters), parameters["q"] @ x
         w = np.zeros(n)
         for name, rows, sign in (("l", bounds.low, 1.0), ("u", bounds.high, -1.0)):
             if rows.size:
                 part = cp.Variable(rows.size, nonneg=True)
                 w = w + sign * (selection(rows, n).T @ part)
-                objective = objective - sign * (parameters[name] @ part)
+                linear = linear - sign * (parameters[name] @ part)
         constraints.append(self._M.expression(parameters, "M") @ x + parameters["q"] == w)
-        return Program(cp.Problem(cp.Minimize(objective), constraints), x, parameters)
+        return Program(least(quadratic, linear, constraints, n), x, parameters)
 
     def solve(self, q: Array, backend: Backend) -> Minimum:
         """Return the minimiser for a vector q [n]."""

@@ -26,6 +26,7 @@ from mcpframe.solvers.qp.programs import (
     Minimum,
     Program,
     Quadratic,
+    least,
     program_of,
     selection,
 )
@@ -108,7 +109,7 @@ class SaddleProgram:
     def _build(self) -> Program:
         n_x, n_y = self._x.size, self._y.size
         x, parameters = cp.Variable(n_x), {"q_x": cp.Parameter(n_x)}
-        objective = self._quadratic.expression(x, parameters) + parameters["q_x"] @ x
+        quadratic, linear = self._quadratic.expression(x, parameters), parameters["q_x"] @ x
         constraints = self._bounds.constraints(x, parameters)
         multipliers = []
         if n_y:
@@ -118,7 +119,7 @@ class SaddleProgram:
             # Sizes of zero are no trouble for numpy, but cvxpy has no empty constraints.
             multipliers += [selection(bounded, n_y) @ rows >= 0] if bounded.size else []
             multipliers += [selection(free, n_y) @ rows == 0] if free.size else []
-        problem = cp.Problem(cp.Minimize(objective), constraints + multipliers)
+        problem = least(quadratic, linear, constraints + multipliers, n_x)
         return Program(problem, x, parameters, multipliers)
 
     def solve(self, q: Array, backend: Backend) -> Minimum:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp
@@ -248,3 +249,11 @@ def test_where_the_cold_path_ends_on_a_ray_another_start_may_find_the_solution()
     problem = mf.MixedLCP([[-1.0, 2.0], [2.0, -1.0]], [-1.0, -1.0])
     assert mf.solve(problem, "enum").ok
     assert mf.solve(problem, "lemke").ok
+
+
+@pytest.mark.parametrize("name", ["lemke", "path"])
+def test_what_no_dense_dictionary_holds_is_refused_in_words(name):
+    n = 30_000
+    solution = mf.solve(mf.MixedLCP(sp.eye_array(n, format="csr"), -np.ones(n)), name)
+    assert solution.status is mf.Status.UNSUPPORTED
+    assert "dense dictionary" in solution.message

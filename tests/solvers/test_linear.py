@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 
-from mcpframe.solvers.shared.linear import exact_residual, factorise, least_norm, scaled_matrix
+from mcpframe.solvers.shared.linear import exact_residual, factorise, least_norm, scaled_matrix, sparse_lu
 
 ROUNDING = 1e-12
 """Relative error of a solve with condition numbers below 1e3."""
@@ -76,3 +77,16 @@ def test_the_least_norm_solution_of_nothing_is_zero(store):
 @STORAGE
 def test_what_is_not_finite_has_no_least_norm_solution(store):
     assert np.isnan(least_norm(store(np.array([[np.nan, 1.0], [1.0, 1.0]])))(np.ones(2))).all()
+
+
+def test_a_large_diagonal_gets_the_order_of_minimum_degree_and_others_their_pivots(rng):
+    k = 60
+    T = sp.diags_array([-np.ones(k - 1), 2.0 * np.ones(k), -np.ones(k - 1)], offsets=[-1, 0, 1])
+    A = sp.csc_array(sp.kron(sp.eye_array(k), T) + sp.kron(T, sp.eye_array(k)))
+    b = rng.standard_normal(k * k)
+    ordered, plain = sparse_lu(A), scipy.sparse.linalg.splu(A)
+    assert ordered.L.nnz + ordered.U.nnz < 0.7 * (plain.L.nnz + plain.U.nnz)
+    np.testing.assert_allclose(A @ ordered.solve(b), b, atol=1e-11)
+    saddle = sp.csc_array(sp.block_array([[None, A], [A, sp.eye_array(k * k)]]))
+    x = sparse_lu(saddle).solve(np.r_[b, b])
+    np.testing.assert_allclose(saddle @ x, np.r_[b, b], atol=1e-10)

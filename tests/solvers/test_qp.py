@@ -379,3 +379,12 @@ def test_small_frictional_problems_of_other_projects_are_solved():
             if residual > 1e-8 * max(size, 1e-10):
                 failed.append(entry["name"])
     assert not failed
+
+
+def test_a_program_above_the_limit_keeps_its_linear_part_in_a_constraint(monkeypatch):
+    problem = random_lcp("monotone", 8, seed=3)
+    expected = solved(problem).z
+    monkeypatch.setattr(qp_programs, "LINEAR_LIMIT", 4)
+    M = sp.csr_array(np.kron(np.eye(2), problem.M_dense))
+    double = mf.MixedLCP(M, np.r_[problem.q, problem.q])
+    np.testing.assert_allclose(solved(double).z, np.r_[expected, expected], atol=1e-7)
