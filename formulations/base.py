@@ -9,18 +9,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
 from mcpframe.arrays import Array
+from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
 from mcpframe.contact.step_rows import StepRows
 from mcpframe.formulations.terms import StepTerms
+from mcpframe.problem.cone import StepProblem
 from mcpframe.problem.layout import Layout
-from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.plugin import AbstractFormulation
 from mcpframe.solving.solution import Solution
 
@@ -73,18 +75,27 @@ class StepFormulation(AbstractFormulation):
         multiple_of=2,
         description="tangents of a friction cone, where the law leaves it open",
     )
+    friction: Literal["polygon", "cone"] = Field(
+        default="polygon",
+        description="cones with so many edges, or round ones, exact, where the law leaves it open",
+    )
 
-    def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
-        """Return the step's problem (M, q, l, u) and what `recover` will need."""
+    @property
+    def directions(self) -> int:
+        """What laws are told that leave their directions open; 0 is the cone itself."""
+        return self.friction_directions if self.friction == "polygon" else EXACT_CONE
+
+    def build(self, step: ContactStep) -> tuple[StepProblem, Recovery]:
+        """Return the step's problem (M, q, l, u), with discs for exact cones, and what `recover` needs."""
         rows, recovery = self._independent(step)
-        return rows.mixed_lcp(), recovery
+        return rows.problem(), recovery
 
     def rows(self, step: ContactStep) -> StepRows:
         """Return the step's rows in contact components, before its laws make a problem of them."""
         return self._independent(step)[0]
 
     def _independent(self, step: ContactStep) -> tuple[StepRows, Recovery]:
-        terms = StepTerms(step, self.friction_directions)
+        terms = StepTerms(step, self.directions)
         rows, recovery = self._write(terms)
         return without_repeated(terms, rows), recovery
 

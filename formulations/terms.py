@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mcpframe.arrays import Array
+from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
 from mcpframe.contact.step_rows import StepRows, Unknowns
@@ -98,6 +99,16 @@ class StepTerms:
         return self.step.slack_shift
 
     @property
+    def c_disc(self) -> Array:
+        """By how much discs are wider than their laws say [n_discs]."""
+        return self.step.disc_shift
+
+    @property
+    def exact(self) -> bool:
+        """Whether friction cones are exact where laws leave it open."""
+        return self.step.friction_directions == EXACT_CONE
+
+    @property
     def n_b(self) -> int:
         """Number of rows of the loop closures."""
         return self.closures.n if self.step.state.model.closures else 0
@@ -121,7 +132,9 @@ class StepTerms:
             b: their constants.
             head_lower: lower bound of the head; without bounds its rows are equations.
         """
-        return StepRows(A, b, Unknowns(head, self.n_l, self.laws, head_lower), self.c_sigma)
+        return StepRows(
+            A, b, Unknowns(head, self.n_l, self.laws, head_lower), self.c_sigma, self.c_disc, self.exact
+        )
 
     def jacobian(self) -> Array:
         """Return G = [G_b; G_l; G_u] on hinge rates [n_b + n_l + n_v, N]."""

@@ -8,8 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from mcpframe.contact.contact import Contact
-from mcpframe.contact.law import FORCE_1, FORCE_2, LawRows, friction_rows
-from mcpframe.formulations.laws.tangents import sliding_forces
+from mcpframe.contact.frames import EXACT_CONE
+from mcpframe.contact.law import FORCE_1, FORCE_2, LawRows, cone_rows, friction_rows
+from mcpframe.formulations.laws.tangents import sliding_forces, tangent_forces
 from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
@@ -28,7 +29,7 @@ class Anisotropic(AbstractContactLaw):
         e_j . v + σ _|_ β_j,     F_n - Σ β_j _|_ σ:
 
     σ F_n is the power taken. The force is the corner that opposes the slip most; in general it is not
-    antiparallel to the slip.
+    antiparallel to the slip. Without directions it is the ellipse itself, a disc in components f_i / mu_i.
     """
 
     name = "anisotropic"
@@ -38,7 +39,9 @@ class Anisotropic(AbstractContactLaw):
 
     def rows(self, contact: Contact, dt: float) -> LawRows:
         """Return the rows of the corners e_j, which share out F_n itself."""
-        corners = sliding_forces(self.friction_directions)
         mu = [contact.mu if own is None else own for own in (self.mu_1, self.mu_2)]
+        if self.friction_directions == EXACT_CONE:
+            return cone_rows((tangent_forces() * mu, 1.0))
+        corners = sliding_forces(self.friction_directions)
         corners[[FORCE_1, FORCE_2]] *= np.array(mu)[:, None]
         return friction_rows((corners, 1.0))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import final
 
 from mcpframe.contact.contact import Contact
-from mcpframe.contact.law import LawRows, friction_rows
-from mcpframe.formulations.laws.tangents import sliding_forces
+from mcpframe.contact.frames import EXACT_CONE
+from mcpframe.contact.law import LawRows, cone_rows, friction_rows
+from mcpframe.formulations.laws.tangents import sliding_forces, tangent_forces
 from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
@@ -19,7 +20,8 @@ class Coulomb(AbstractContactLaw):
         v_n _|_ F_n,     d_j . v + σ _|_ β_j,     mu F_n - Σ β_j _|_ σ,
 
     all non-negative. Exact for slip along a direction d_j; in between the friction force is the edge nearest
-    to the opposite of the slip. Two directions are friction along t_1 alone, for contact in the plane.
+    to the opposite of the slip. Two directions are friction along t_1 alone, for contact in the plane. With
+    none the cone is exact: β = [F_n; f_1; f_2], |f| <= mu F_n against the slip, no slack.
     """
 
     name = "coulomb"
@@ -27,4 +29,6 @@ class Coulomb(AbstractContactLaw):
 
     def rows(self, contact: Contact, dt: float) -> LawRows:
         """Return N = Ehat = [0; 1 .. 1] and P = Ebar = [mu, -1 .. -1]."""
+        if self.friction_directions == EXACT_CONE:
+            return cone_rows((tangent_forces(), contact.mu))
         return friction_rows((sliding_forces(self.friction_directions), contact.mu), mu=contact.mu)

@@ -7,8 +7,14 @@ from typing import final
 from pydantic import Field
 
 from mcpframe.contact.contact import Contact
-from mcpframe.contact.law import LawRows, friction_rows
-from mcpframe.formulations.laws.tangents import rolling_moments, sliding_forces
+from mcpframe.contact.frames import EXACT_CONE
+from mcpframe.contact.law import LawRows, cone_rows, friction_rows
+from mcpframe.formulations.laws.tangents import (
+    rolling_moments,
+    sliding_forces,
+    tangent_forces,
+    tangent_moments,
+)
 from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
@@ -32,4 +38,6 @@ class Rolling(AbstractContactLaw):
     def rows(self, contact: Contact, dt: float) -> LawRows:
         """Return Coulomb's rows and the moments in the tangent plane."""
         n_f = self.friction_directions
+        if n_f == EXACT_CONE:
+            return cone_rows((tangent_forces(), contact.mu), (tangent_moments(), self.radius))
         return friction_rows((sliding_forces(n_f), contact.mu), (rolling_moments(n_f), self.radius))

@@ -9,6 +9,16 @@ from mcpframe.contact.frames import FRICTION_DIRECTIONS, friction_directions
 from mcpframe.contact.law import FORCE_1, FORCE_2, MOMENT_1, MOMENT_2
 
 
+def tangent_forces() -> Array:
+    """Return the unit forces along t_1 and t_2, the axes of an exact cone [6, 2]."""
+    return np.eye(6)[:, [FORCE_1, FORCE_2]]
+
+
+def tangent_moments() -> Array:
+    """Return the unit moments about t_1 and t_2 [6, 2]."""
+    return np.eye(6)[:, [MOMENT_1, MOMENT_2]]
+
+
 def sliding_forces(n_f: int | None) -> Array:
     """Return the unit forces d_1 .. d_nf in the tangent plane [6, n_f]."""
     d = friction_directions(n_f or FRICTION_DIRECTIONS)

@@ -8,8 +8,9 @@ import numpy as np
 from pydantic import Field
 
 from mcpframe.contact.contact import Contact
-from mcpframe.contact.law import MOMENT_N, LawRows, friction_rows
-from mcpframe.formulations.laws.tangents import sliding_forces
+from mcpframe.contact.frames import EXACT_CONE
+from mcpframe.contact.law import MOMENT_N, LawRows, cone_rows, friction_rows
+from mcpframe.formulations.laws.tangents import sliding_forces, tangent_forces
 from mcpframe.solving.plugin import AbstractContactLaw, FrictionDirections
 
 
@@ -31,6 +32,9 @@ class Torsional(AbstractContactLaw):
 
     def rows(self, contact: Contact, dt: float) -> LawRows:
         """Return Coulomb's rows and the pair of moments about n."""
+        if self.friction_directions == EXACT_CONE:
+            about_n = np.eye(6)[:, [MOMENT_N]]
+            return cone_rows((tangent_forces(), contact.mu), (about_n, self.radius * contact.mu))
         spin = np.zeros((6, 2))
         spin[MOMENT_N] = 1.0, -1.0
         sliding = sliding_forces(self.friction_directions), contact.mu

@@ -16,13 +16,14 @@ from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.step import ContactStep
-from mcpframe.contact.step_rows import StepRows, Unknowns
+from mcpframe.contact.step_rows import StepRows, Unknowns, with_discs
 from mcpframe.formulations.operational import kernels as at
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.memory.row_packing import row_space
 from mcpframe.multibody.memory.row_records import WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.multibody.rows import Rows
+from mcpframe.problem.cone import StepProblem
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.stages import SHIFTS
 
@@ -70,22 +71,23 @@ class OperationalPlan:
     def _part(self, slot: int) -> Array:
         return at.MEMORY.part(self.IR, self.XR, slot)
 
-    def lean(self, c_sigma: Array) -> None:
-        """Take what the step adds to the rows of the slacks."""
-        self.c_sigma = c_sigma
+    def lean(self, c_sigma: Array, c_disc: Array, exact: bool) -> None:
+        """Take what the step adds to the rows of slacks and to discs, and whether cones are exact."""
+        self.c_sigma, self.c_disc, self.exact = c_sigma, c_disc, exact
         self.q[self.layout["sigma"]] = self.unknowns.laws.r + c_sigma
 
     def rows(self) -> StepRows:
         """Return the rows that the workspace holds, with their own A and b."""
-        return StepRows(self.A.copy(), self.b.copy(), self.unknowns, self.c_sigma)
+        return StepRows(self.A.copy(), self.b.copy(), self.unknowns, self.c_sigma, self.c_disc, self.exact)
 
-    def problem(self) -> MixedLCP:
+    def problem(self) -> StepProblem:
         """Return the problem that the workspace holds, with its own M and q."""
         n = self.n
         result = self.result.copy()
         result.setflags(write=False)
         M, q, z = result[:n], result[n], self.unknowns
-        return MixedLCP.of_checked(M, q, z.lower, z.upper, z.layout, z.contacts)
+        lcp = MixedLCP.of_checked(M, q, z.lower, z.upper, z.layout, z.contacts)
+        return with_discs(lcp, z.discs(self.c_disc), self.exact)
 
     def set_equations(self, equations: Rows, reference: Array, asked: Array) -> None:
         """Write the wrenches of closures and limits, moved to the reference points of their links.

@@ -20,7 +20,7 @@ from mcpframe.formulations.operational.plan import OperationalPlan, equations_of
 from mcpframe.formulations.operational.recovery import OperationalRecovery
 from mcpframe.formulations.terms import StepTerms
 from mcpframe.multibody.memory.skeleton import Skeleton
-from mcpframe.problem.problems import MixedLCP
+from mcpframe.problem.cone import StepProblem
 from mcpframe.solving.stages import FormulationStages
 
 
@@ -39,9 +39,9 @@ class OperationalSpace(StepFormulation):
     name = "os"
     aliases: ClassVar[tuple[str, ...]] = ("tree_augmented",)
 
-    def build(self, step: ContactStep) -> tuple[MixedLCP, Recovery]:
+    def build(self, step: ContactStep) -> tuple[StepProblem, Recovery]:
         """Return the step's problem, encoded by the kernel that has written its rows, and the way back."""
-        terms = StepTerms(step, self.friction_directions)
+        terms = StepTerms(step, self.directions)
         if terms.n_b and terms.independent.repeated.size:
             return super().build(step)
         plan, recovery = assembled(terms)
@@ -77,7 +77,7 @@ def assembled(terms: StepTerms) -> tuple[OperationalPlan, Recovery]:
     bias = step.dt if step.contact_bias else 0.0
     records, shifts = step.contacts.flat_record, step.contact_shift.ravel()
     failed = operational_space(state.I, state.X, plan.IR, plan.XR, records, shifts, step.dt, bias, done)
-    plan.lean(terms.c_sigma)
+    plan.lean(terms.c_sigma, terms.c_disc, terms.exact)
     plan.filled += 1
     step.free_acceleration = state.accelerated(failed)
     return plan, OperationalRecovery(terms, plan.layout, plan, plan.filled)

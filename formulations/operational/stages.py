@@ -373,7 +373,7 @@ def assemble(I, X, IE, XE, IR, XR, records, shift, dt, done):
 def operational_stages(
     skeleton: Skeleton, loops: Integers, laws: Sequence[LawRows], half: Sequence[LawRows], dt: float
 ) -> FormulationStages | None:
-    """Return `os` for callers in compiled code; None where a law has no normal impulse among its unknowns.
+    """Return `os` for callers in compiled code; None where a law has an exact cone, or no F_n.
 
     Args:
         skeleton: of the tree.
@@ -382,7 +382,7 @@ def operational_stages(
         dt: s.
     """
     normals = [_normal(law) for law in laws]
-    if min(normals, default=0) < 0:
+    if min(normals, default=0) < 0 or any(law.discs for law in laws):
         return None
     table, directions, data, growth = _tables(laws, half, normals, dt)
     forms = max((law.used.size for law in laws), default=1)

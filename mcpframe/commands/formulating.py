@@ -18,6 +18,7 @@ from mcpframe.commands.system import Start, make_model, start_state
 from mcpframe.commands.terminal import check_out_file, console, quoted, read_pairs
 from mcpframe.contact.step import Asks
 from mcpframe.exceptions import ModelError, OptionError
+from mcpframe.problem.cone import StepProblem
 from mcpframe.scene.settings import BAUMGARTE, CLOSURE_BIAS, CONTACT_BIAS, POSITION_LEVEL
 from mcpframe.solving.plugin import AbstractContactLaw, AbstractFormulation
 
@@ -153,7 +154,7 @@ def formulate(
         baumgarte=baumgarte,
     )
 
-    def build() -> tuple[mf.ContactStep, mf.MixedLCP]:
+    def build() -> tuple[mf.ContactStep, StepProblem]:
         state.update(state.theta, state.theta_dot)  # forget what is known of the state
         step = mf.ContactStep(state, touching, dt, law=chosen_law, **asks)
         return step, chosen.build(step)[0]
@@ -214,7 +215,7 @@ def _print(
     model: mf.Model,
     step: mf.ContactStep,
     formulation: str,
-    problem: mf.MixedLCP,
+    problem: StepProblem,
     seconds: tuple[float, float],
     out: Path | None,
 ) -> None:

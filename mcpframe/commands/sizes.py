@@ -9,6 +9,7 @@ from rich.text import Text
 
 import mcpframe as mf
 from mcpframe.commands.terminal import console
+from mcpframe.problem.cone import StepProblem
 
 N_U, N_F, DT = 4, 4, 1e-3
 """Contacts, friction directions and step of both tables."""
@@ -24,7 +25,7 @@ PENDULUM = {
 }
 """[J14, Table 2], the columns "LCP size", by number of links."""
 
-Problems = Mapping[str, mf.MixedLCP]
+Problems = Mapping[str, StepProblem]
 
 
 def sizes() -> int:

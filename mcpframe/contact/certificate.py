@@ -203,6 +203,7 @@ class _Evidence:
     def contact_checks(self) -> list[LawCheck]:
         """Every contact's law at its velocity and impulses."""
         sizes = [law.m for law in self.step.law_rows], [law.s for law in self.step.law_rows]
+        wider = _split(self.step.disc_shift, [len(law.discs) for law in self.step.law_rows])
         parts = zip(
             self.step.law_rows,
             self.velocities,
@@ -212,7 +213,7 @@ class _Evidence:
             strict=True,
         )
         scales = self.speed_scale, self.impulse_scale
-        return [LawCheck(*part[:-1], *scales, part[-1]) for part in parts]
+        return [LawCheck(*part[:-1], *scales, part[-1], w) for part, w in zip(parts, wider, strict=True)]
 
     def _at_contacts(self, figure: Callable[[LawCheck], Finding]) -> Iterable[Finding]:
         for i, (check, contact) in enumerate(zip(self.contact_checks, self.step.contacts, strict=True)):

@@ -17,13 +17,23 @@ from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.validation import NO_DIRECTION, direction, values
 from mcpframe.problem.friction import friction_directions
 
-__all__ = ["FRICTION_DIRECTIONS", "contact_frame", "cross", "friction_directions", "three_numbers", "unit"]
+__all__ = [
+    "EXACT_CONE",
+    "FRICTION_DIRECTIONS",
+    "contact_frame",
+    "cross",
+    "friction_directions",
+    "three_numbers",
+    "unit",
+]
 
 Vector3: TypeAlias = tuple[float, float, float]
 Frame: TypeAlias = tuple[Vector3, Vector3, Vector3]
 
 FRICTION_DIRECTIONS = 4
 """Directions of a cone where neither the law nor the formulation says how many."""
+EXACT_CONE = 0
+"""Directions of a cone that has none: a round one, exact."""
 NEARLY_ALONG = 0.9
 """|n_x| above which the x axis is no longer a good tangent: its projection would be shorter than 0.44."""
 PARALLEL = 1e-6

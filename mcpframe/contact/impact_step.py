@@ -85,6 +85,12 @@ class ImpactStep(ContactStep):
         parts = [rows.leaning(p) for rows, p in zip(self.law_rows, self.given, strict=True)]
         return np.concatenate([np.zeros(0), *parts])
 
+    @cached_property
+    def disc_shift(self) -> Array:
+        """By how much the impulses given back widen the discs, by each contact's law."""
+        parts = [rows.disc_leaning(p) for rows, p in zip(self.law_rows, self.given, strict=True)]
+        return np.concatenate([np.zeros(0), *parts])
+
     def limit_reach(self) -> Array:
         """Return how far from a limit a hinge may be to touch it [N]."""
         return np.full(self.state.model.n_dofs, TOUCH)

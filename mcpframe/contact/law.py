@@ -13,7 +13,7 @@ and the impulsive wrench on A is Wd β. Coulomb's law on a polyhedral cone is N 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOMENT_N, MOMENT_1, MOMENT_2, FORCE_N, FORCE_1, FORCE_2 = range(6)
 """Rows of Wd."""
+MOST_DISCS = 3
+"""Discs that a law may have: against sliding, spinning and rolling."""
 UNIT = 1e-12
 """How far the length of a friction direction may be from one: rounding is 1e-16."""
 REMEMBERED = 1000
@@ -46,6 +48,7 @@ class LawRows:
         sigma_lower, sigma_upper: bounds of σ [s].
         mu: friction coefficient where the rows are Coulomb's polyhedral cone, β = [F_n; β_1 .. β_nf] with
             one σ, so that solvers can use the structure; else None.
+        discs: rows of β that lie on discs |β_D| <= mu F_n, exact cones: (first β, how many, mu) of each.
         used: which components of the wrench are used: rows of Wd that are not zero [r].
         C: those rows of Wd [r, m].
     """
@@ -60,6 +63,7 @@ class LawRows:
     sigma_lower: Array
     sigma_upper: Array
     mu: float | None
+    discs: tuple[tuple[int, int, float], ...]
     used: NDArray[np.int64]
     C: Array
 
@@ -76,6 +80,7 @@ class LawRows:
         sigma_lower: ArrayLike = 0.0,
         sigma_upper: ArrayLike = math.inf,
         mu: float | None = None,
+        discs: Sequence[tuple[int, int, float]] = (),
     ) -> None:
         m, s = _columns("Wd", Wd), 0 if N is None else _columns("N", N)
         directions = _part("Wd", Wd, (6, m), "(moment n, t_1, t_2; force n, t_1, t_2)")
@@ -83,10 +88,12 @@ class LawRows:
         sigma = _bounds("sigma", sigma_lower, sigma_upper, s)
         couplings = (_part("N", N, (m, s)), _part("P", P, (s, m)), _part("R", R, (s, s)), _part("r", r, (s,)))
         used = frozen(np.flatnonzero(directions.any(axis=1)))
-        parts = (directions, *couplings, *beta, *sigma, mu, used, frozen(directions[used]))
+        parts = (directions, *couplings, *beta, *sigma, mu, tuple(discs), used, frozen(directions[used]))
         vars(self).update(zip(self.__dataclass_fields__, parts, strict=True))  # the class is frozen
         if mu is not None:
             self._check_cone(mu)
+        if discs:
+            self._check_discs()
 
     @property
     def m(self) -> int:
@@ -117,10 +124,30 @@ class LawRows:
         added: Array = np.zeros(self.s) if none else self.P[:, self.normal] * impulse
         return added
 
+    def disc_leaning(self, impulse: float) -> Array:
+        """Return by how much a normal impulse besides F_n widens the discs, mu times it each."""
+        return np.array([mu * impulse for _, _, mu in self.discs])
+
     @cached_property
     def C_star_inverse(self) -> Array:
         """Pseudo-inverse of C* [r, m]: reads V_rel, in the components used, back from C* V_rel."""
         return frozen(np.asarray(np.linalg.pinv(self.C.T), dtype=np.float64))
+
+    def _check_discs(self) -> None:
+        """Raise unless rows on discs are free of all else, and there is a normal impulse to lean on."""
+        rows = [row for first, width, _ in self.discs for row in range(first, first + width)]
+        fit = all(0 <= row < self.m for row in rows) and all(width in (1, 2) for _, width, _ in self.discs)
+        if len(self.discs) > MOST_DISCS:
+            raise ProblemError(f"discs: {len(self.discs)} are more than {MOST_DISCS}")
+        if not (fit and self.normal >= 0 and len(set(rows) | {self.normal}) == len(rows) + 1):
+            raise ProblemError(f"discs: {self.discs} are not rows of their own beside a normal impulse")
+        bounded = np.isfinite(self.beta_lower[rows]) | np.isfinite(self.beta_upper[rows])
+        if bounded.any() or self.N[rows].any() or self.beta_lower[self.normal] != 0.0:
+            raise ProblemError(
+                "discs: their rows have no bounds and no slacks, and the normal impulse is >= 0"
+            )
+        if not all(math.isfinite(mu) and mu >= 0.0 for _, _, mu in self.discs):
+            raise ProblemError(f"discs: mu of {self.discs} must be finite and >= 0")
 
     def _check_cone(self, mu: float) -> None:
         """Raise unless the rows are those of Coulomb's cone with this mu, as `mu` promises to solvers."""
@@ -170,6 +197,27 @@ def friction_rows(*groups: tuple[ArrayLike, float], mu: float | None = None) -> 
         Wd[:, group], N[group, g], P[g, group], P[g, 0] = G, 1.0, -1.0, budget
         start = group.stop
     return LawRows(Wd, N, P, mu=mu)
+
+
+def cone_rows(*groups: tuple[ArrayLike, float]) -> LawRows:
+    """Return the rows of a normal impulse F_n and of discs that lean on it: cones without edges.
+
+    Group g has one or two axes G [6, k] and the reach c F_n: with β_g of any sign,
+
+        G* V_rel  _|_  β_g,     β_g = argmin (G* V_rel) . x  over  |x| <= c F_n,
+
+    which is maximal dissipation over the disc, or over an ellipse where axes are not of unit length.
+
+    Args:
+        groups: pairs (G, c).
+    """
+    axes = [np.asarray(G, dtype=np.float64).reshape(6, -1) for G, _ in groups]
+    normal = np.zeros((6, 1))
+    normal[FORCE_N] = 1.0
+    first = np.cumsum([1, *(G.shape[1] for G in axes)])
+    discs = [(int(k), G.shape[1], float(c)) for k, G, (_, c) in zip(first, axes, groups, strict=False)]
+    lower = np.concatenate([[0.0], np.full(first[-1] - 1, -np.inf)])
+    return LawRows(np.hstack([normal, *axes]), beta_lower=lower, discs=discs)
 
 
 class ContactLaw(Protocol):

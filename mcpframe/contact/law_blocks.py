@@ -30,6 +30,8 @@ class LawBlocks:
         normal: normal force of a unit of each coefficient [n_beta].
         beta_start, sigma_start: where each contact's unknowns begin [n_u + 1].
         mu: friction coefficients [n_u] where all contacts are Coulomb's with as many directions, or None.
+        discs: exact cones: (normal β, first β, how many, mu) of every disc.
+        cone_mu: friction coefficients [n_u] where every contact is Coulomb's exact cone, or None.
     """
 
     D: Array
@@ -45,6 +47,8 @@ class LawBlocks:
     beta_start: NDArray[np.int64]
     sigma_start: NDArray[np.int64]
     mu: Array | None
+    discs: tuple[tuple[int, int, int, float], ...] = ()
+    cone_mu: Array | None = None
 
     @staticmethod
     def of(laws: Sequence[LawRows], directions: Sequence[Array]) -> LawBlocks:
@@ -63,6 +67,8 @@ class LawBlocks:
             beta_start=_starts([law.N.shape[0] for law in laws]),
             sigma_start=_starts([law.N.shape[1] for law in laws]),
             mu=_coulomb(laws),
+            discs=_discs(laws),
+            cone_mu=_round(laws),
         )
 
     @property
@@ -94,6 +100,23 @@ def _coulomb(laws: Sequence[LawRows]) -> Array | None:
     mu = [law.mu for law in laws if law.mu is not None]
     same = len({law.N.shape[0] for law in laws}) == 1
     return np.array(mu) if same and len(mu) == len(laws) else None
+
+
+def _discs(laws: Sequence[LawRows]) -> tuple[tuple[int, int, int, float], ...]:
+    """Return the discs of all contacts among the β of all contacts."""
+    starts = _starts([law.m for law in laws])
+    return tuple(
+        (int(start) + law.normal, int(start) + first, width, mu)
+        for law, start in zip(laws, starts[:-1], strict=True)
+        for first, width, mu in law.discs
+    )
+
+
+def _round(laws: Sequence[LawRows]) -> Array | None:
+    """Return the friction coefficients where every contact is one round cone on n, t_1, t_2."""
+    cone = np.eye(6)[:, FORCE_N:]
+    alike = [law.discs[0][2] for law in laws if len(law.discs) == 1 and np.array_equal(law.Wd, cone)]
+    return np.array(alike) if laws and len(alike) == len(laws) else None
 
 
 def block_diagonal(blocks: Sequence[Array]) -> Array:

@@ -29,6 +29,7 @@ class LawCheck:
         told: its slacks, as the outcome has them [s].
         speed, impulse: scales of the components of velocities and wrenches [6].
         given: what the step adds to the rows of its slacks [s].
+        wider: by how much its discs are wider than mu F_n.
     """
 
     law: LawRows
@@ -38,6 +39,7 @@ class LawCheck:
     speed: Array
     impulse: Array
     given: Array
+    wider: Array
 
     @cached_property
     def a(self) -> Array:
@@ -101,13 +103,36 @@ class LawCheck:
         return float(both.max(initial=0.0)), self._says()
 
     def friction(self) -> Finding:
-        """|x - mid(l, x - w, u)| of all other rows of β and of the rows of σ, in their scales."""
-        law, others = self.law, ~self.is_normal
+        """|x - mid(l, x - w, u)| of all other rows of β and of the rows of σ, in their scales; of discs."""
+        law, others = self.law, ~(self.is_normal | self.is_on_disc)
         w = self.a + law.N @ self.sigma
         bounds = law.beta_lower / self.beta_scale, law.beta_upper / self.beta_scale
         rows = natural_residual(self.beta / self.beta_scale, w / self.row_scale, *bounds)[others]
         slacks = self._slack_rows()
-        return float(max(rows.max(initial=0.0), slacks.max(initial=0.0))), self._says()
+        worst = (figures.max(initial=0.0) for figures in (rows, slacks, self._disc_rows()))
+        return float(max(worst)), self._says()
+
+    @cached_property
+    def is_on_disc(self) -> NDArray[np.bool_]:
+        """Which β lie on discs [m]."""
+        flags = np.zeros(self.law.m, dtype=bool)
+        for first, width, _ in self.law.discs:
+            flags[first : first + width] = True
+        return flags
+
+    def _disc_rows(self) -> Array:
+        """Return |x - P(x - w)| of every disc, P the projection on it, in the scales of its rows."""
+        figures = []
+        for (first, width, mu), wider in zip(self.law.discs, self.wider, strict=True):
+            rows = slice(first, first + width)
+            unit, speed = self.beta_scale[rows].max(), self.row_scale[rows].max()
+            reach = (mu * max(self.beta[self.law.normal], 0.0) + wider) / unit
+            x = self.beta[rows] / unit
+            moved = x - self.a[rows] / speed
+            far = float(np.linalg.norm(moved))
+            nearest = moved if far <= reach else moved * (reach / far)
+            figures.append(float(np.abs(x - nearest).max()))
+        return np.array(figures)
 
     def _slack_rows(self) -> Array:
         """Return the residuals of P β + R σ + r + given _|_ σ [s]."""

@@ -235,6 +235,11 @@ class ContactStep:
         return np.zeros(sum(rows.s for rows in self.law_rows))
 
     @cached_property
+    def disc_shift(self) -> Array:
+        """Impulses by which discs are wider than mu F_n, as `slack_shift`: none but in such an impact."""
+        return np.zeros(sum(len(rows.discs) for rows in self.law_rows))
+
+    @cached_property
     def law_rows(self) -> tuple[LawRows, ...]:
         """What every contact may do, in its own frame."""
         return self.contacts.law_rows(self.law, self.law_dt, self.friction_directions)
@@ -250,7 +255,7 @@ class ContactStep:
         return contact_rows(self.state, self.contacts, [rows.used for rows in self.law_rows])
 
 
-LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift", "slack_shift"})
+LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift", "slack_shift", "disc_shift"})
 """What is not the same for another number of friction directions."""
 
 

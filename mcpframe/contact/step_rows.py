@@ -9,9 +9,10 @@ Laws say which impulses and velocities go together. On the directions D of all l
 
     M = [[E* A E, N], [P, R]],     q = [E* b; r + c_σ],     z = [head; p_l; β; σ],     E = diag(1, D),
 
-a mixed LCP [J14, Eqs. (14), (53)]. Or, for Coulomb's law, p_u lies in the cone itself and no direction is
-chosen: with the head eliminated, V_u = W p_u + q. W is the compliance of the contacts, which does not depend
-on the formulation.
+a mixed LCP [J14, Eqs. (14), (53)]. A law with an exact cone has no directions and no slack: D are its axes,
+and some rows of β lie on discs (`ConeLCP`). Or, for Coulomb's law alone, p_u lies in the cone itself and no
+direction is chosen: with the head eliminated, V_u = W p_u + q. W is the compliance of the contacts, which
+does not depend on the formulation.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import scipy.sparse as sp
 from mcpframe.arrays import Array, frozen
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.exceptions import ProblemError
+from mcpframe.problem.cone import ConeLCP, Discs, StepProblem
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
@@ -76,6 +78,14 @@ class Unknowns:
         open_end = np.full(self.n_head + self.n_l, np.inf)
         return frozen(np.concatenate([open_end, self.laws.beta_upper, self.laws.sigma_upper]))
 
+    def discs(self, wider: Array) -> Discs:
+        """Return which rows of z lie on discs, wider by so much than the laws say."""
+        if not self.laws.discs:
+            return Discs()
+        start = self.layout["beta"].start
+        normal, first, width, mu = (np.array(part) for part in zip(*self.laws.discs, strict=True))
+        return Discs(start + normal, start + first, width, mu, wider)
+
     @cached_property
     def contacts(self) -> ContactBlocks | None:
         """Where Coulomb's contacts are in z; None where the laws are others."""
@@ -91,20 +101,28 @@ class StepRows:
         b: their constants, with all that the step asks of them.
         unknowns: what z will hold.
         c_sigma: constants of the slacks beside those of the laws [n_sigma], see `ContactStep.slack_shift`.
+        c_disc: by how much discs are wider than their laws say [n_discs], see `ContactStep.disc_shift`.
+        exact: whether friction cones are exact where laws leave it open: then there are discs, if only none.
     """
 
     A: Any
     b: Array
     unknowns: Unknowns
     c_sigma: Array
+    c_disc: Array
+    exact: bool = False
 
     @property
     def layout(self) -> Layout:
         """Names of the blocks of z."""
         return self.unknowns.layout
 
+    def problem(self) -> StepProblem:
+        """Return the problem that the laws make of the rows: with discs where one has an exact cone."""
+        return with_discs(self.mixed_lcp(), self.unknowns.discs(self.c_disc), self.exact)
+
     def mixed_lcp(self) -> MixedLCP:
-        """Return the problem on the directions of the laws, with their slacks."""
+        """Return the problem on the directions of the laws, with their slacks; discs are left out."""
         A, b, unknowns, laws = self.A, self.b, self.unknowns, self.unknowns.laws
         n_e, sparse = unknowns.n_head + unknowns.n_l, sp.issparse(self.A)
         D: Any = sp.csr_array(laws.D) if sparse else laws.D
@@ -126,7 +144,9 @@ class StepRows:
     @property
     def has_cone(self) -> bool:
         """Whether all contacts are Coulomb's, and lean on their own impulses alone."""
-        return self.unknowns.laws.mu is not None and not self.c_sigma.any()
+        laws = self.unknowns.laws
+        alike = laws.mu is not None or laws.cone_mu is not None
+        return alike and not (self.c_sigma.any() or self.c_disc.any())
 
     def friction_problem(self) -> FrictionProblem:
         """Return the problem with the exact cone: contacts in their order, then limits.
@@ -138,19 +158,20 @@ class StepRows:
             ProblemError: the contacts are not Coulomb's.
         """
         laws, n_l = self.unknowns.laws, self.unknowns.n_l
-        if laws.mu is None:
+        friction = laws.mu if laws.cone_mu is None else laws.cone_mu
+        if friction is None:
             raise ProblemError("exact cone: there are no contacts, or they are not all Coulomb's alike")
-        if self.c_sigma.any():
-            most = np.abs(self.c_sigma).max()
+        if not self.has_cone:
+            most = np.abs(np.concatenate([self.c_sigma, self.c_disc])).max()
             raise ProblemError(f"exact cone: a contact leans on an impulse besides its own, mu p = {most:g}")
         A, b = self.without_head()
         n_v = len(laws.D)
-        dim = n_v // laws.mu.size
+        dim = n_v // friction.size
         n = n_v + dim * n_l
         place = np.concatenate([np.arange(n_v, n, dim), np.arange(n_v)])
         W, q = np.zeros((n, n)), np.zeros(n)
         W[np.ix_(place, place)], q[place] = A, b
-        return FrictionProblem(W, q, np.concatenate([laws.mu, np.zeros(n_l)]), dim)
+        return FrictionProblem(W, q, np.concatenate([friction, np.zeros(n_l)]), dim)
 
     def without_head(self) -> tuple[Array, Array]:
         """Return A - A_xh A_hh⁺ A_hx and b - A_xh A_hh⁺ b_h of limits and contacts.
@@ -162,6 +183,11 @@ class StepRows:
             return A, self.b
         response = A[h:, :h] @ _solved(A[:h, :h], np.column_stack([A[:h, h:], self.b[:h]]))
         return A[h:, h:] - response[:, :-1], self.b[h:] - response[:, -1]
+
+
+def with_discs(lcp: MixedLCP, discs: Discs, exact: bool) -> StepProblem:
+    """Return a step's problem: as it is, or with discs where there are any or cones are exact."""
+    return ConeLCP.of_checked(lcp, discs.ordered()) if exact or len(discs) else lcp
 
 
 def _solved(F: Array, right: Array) -> Array:

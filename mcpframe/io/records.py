@@ -5,6 +5,7 @@
 | ``mixed_lcp``       | ``M, q, lower, upper``, text ``layout`` (JSON list of [block, size]);      |
 |                     | with contacts ``contacts_normal, _friction, _slip, _mu``; where it is the  |
 |                     | polygon of an exact cone that is known, ``exact_W, _q, _mu, _dim``         |
+| ``cone_lcp``        | as ``mixed_lcp``, with ``discs`` [k, 3] and ``disc_sizes`` [k, 2]          |
 | ``friction``        | ``W, q, mu, dim``                                                          |
 | ``global_friction`` | ``M, H, f, w, mu, dim``                                                    |
 | all                 | ``z0`` where given; texts ``kind, name``; ``provenance, labels`` (JSON)    |
@@ -27,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from mcpframe.arrays import index_array, real_array
 from mcpframe.exceptions import FileFormatError, ProblemError
 from mcpframe.io.untrusted import reading
+from mcpframe.problem.cone import ConeLCP, Discs
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
@@ -237,6 +239,21 @@ def _read_mixed_lcp(arrays: Stored, texts: Mapping[str, str], where: str) -> Mix
     return MixedLCP(M, q, lower, upper, layout=layout, contacts=contacts)
 
 
+def _cone_lcp_fields(problem: ConeLCP) -> tuple[Arrays, Texts]:
+    arrays, texts = _mixed_lcp_fields(problem.rows)
+    return arrays | {"discs": problem.discs.table, "disc_sizes": problem.discs.sizes}, texts
+
+
+def _read_cone_lcp(arrays: Stored, texts: Mapping[str, str], where: str) -> ConeLCP:
+    rows = _read_mixed_lcp(arrays, texts, where)
+    table, sizes = (required(name, arrays, where, 3 * max(rows.n, 1)) for name in ("discs", "disc_sizes"))
+    for name, values, width in (("discs", table, 3), ("disc_sizes", sizes, 2)):
+        if np.ndim(values) != 2 or np.shape(values)[1] != width or len(values) != len(table):
+            raise FileFormatError(f"{where}: {name}: shape {np.shape(values)}, expected (k, {width})")
+    discs = Discs(*index_array("discs", table).T, *np.asarray(sizes, dtype=np.float64).T)
+    return ConeLCP(rows.M, rows.q, rows.lower, rows.upper, discs, layout=rows.layout)
+
+
 def _bounds(arrays: Stored, where: str, most: int) -> tuple[Any, Any]:
     """Return lower and upper bounds; a problem that comes with neither is an LCP."""
     if "lower" not in arrays and "upper" not in arrays:
@@ -285,6 +302,7 @@ def _integer(name: str, value: Any, where: str) -> int:
 
 KINDS: dict[str, tuple[Callable[[Any], tuple[Arrays, Texts]], Callable[..., Any]]] = {
     "mixed_lcp": (_mixed_lcp_fields, _read_mixed_lcp),
+    "cone_lcp": (_cone_lcp_fields, _read_cone_lcp),
     "friction": (_friction_fields, _read_friction),
     "global_friction": (_global_friction_fields, _read_global_friction),
 }
@@ -294,6 +312,8 @@ KINDS: dict[str, tuple[Callable[[Any], tuple[Arrays, Texts]], Callable[..., Any]
 def _kind_of(problem: Any) -> str:
     if isinstance(problem, MixedLCP):
         return "mixed_lcp"
+    if isinstance(problem, ConeLCP):
+        return "cone_lcp"
     if isinstance(problem, FrictionProblem):
         return "friction" if problem.global_form is None else "global_friction"
     raise ProblemError(

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,6 +131,13 @@ class ConeLCP:
         discs.check(self.rows)
         self.discs = discs.ordered()
 
+    @classmethod
+    def of_checked(cls, rows: MixedLCP, discs: Discs) -> ConeLCP:
+        """Return the problem of rows and discs that are known to fit, discs in the order of their normals."""
+        problem = object.__new__(cls)
+        problem.rows, problem.discs = rows, discs
+        return problem
+
     def __repr__(self) -> str:
         return f"ConeLCP(n={self.n}, discs={len(self.discs)}, blocks={dict(self.layout.sizes)})"
 
@@ -165,6 +172,11 @@ class ConeLCP:
         return self.rows.layout
 
     @property
+    def n_contacts(self) -> int:
+        """How many normals have discs."""
+        return int(np.unique(self.discs.normal).size)
+
+    @property
     def is_sparse(self) -> bool:
         """Whether M is stored in compressed rows."""
         return self.rows.is_sparse
@@ -189,12 +201,26 @@ class ConeLCP:
             w = np.asarray(self.M @ z + self.q)
         return z, w, disc_residual(z, w, self.lower, self.upper, self.on_disc, *discs)
 
+    @property
+    def equations(self) -> NDArray[np.bool_]:
+        """Rows without bounds that belong to no disc [n]."""
+        return np.asarray(self.rows.free & (self.on_disc == 0))
+
+    @property
+    def has_equations(self) -> bool:
+        """Whether there are any."""
+        return bool(self.equations.any())
+
     @cached_property
     def on_disc(self) -> NDArray[np.int64]:
         """1 for rows that belong to a disc, else 0 [n]."""
         flags = np.zeros(self.n, np.int64)
         flags[self.discs.rows] = 1
         return frozen(flags)
+
+
+StepProblem: TypeAlias = MixedLCP | ConeLCP
+"""What a formulation makes of a step."""
 
 
 def cones_of(mu: Array, dim: int) -> Discs:
@@ -224,20 +250,37 @@ def disc_gap(z_1: Any, z_2: Any, w_1: Any, w_2: Any, reach: Any) -> Any:
     return z_1 - share * x_1, z_2 - share * x_2
 
 
+@inline
+def draw_in(z: Any, table: Any, sizes: Any, d: Any) -> None:
+    """Move what lies outside of disc d to its edge."""
+    disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
+    first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
+    reach = sizes[size + D_MU] * z[table[disc + D_NORMAL]] + sizes[size + D_OFFSET]
+    far = length(z[first], z[first + 1] if two else 0.0)
+    if far > reach:
+        z[first] *= reach / far
+        if two:
+            z[first + 1] *= reach / far
+
+
+@inline
+def disc_error(z: Any, w: Any, table: Any, sizes: Any, d: Any) -> Any:
+    """Return the largest entry of z - P(z - w) on disc d."""
+    disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
+    first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
+    reach = sizes[size + D_MU] * max(z[table[disc + D_NORMAL]], 0.0) + sizes[size + D_OFFSET]
+    z_2, w_2 = (z[first + 1], w[first + 1]) if two else (0.0, 0.0)
+    gap_1, gap_2 = disc_gap(z[first], z_2, w[first], w_2, reach)
+    return max(abs(gap_1), abs(gap_2))
+
+
 @kernel(VectorOut, Vector, Vector, Indices, Vector)
 def move_within(z, lower, upper, table, sizes):  # type: ignore[no-untyped-def]
     """Clip z into its bounds, then move what lies outside of its disc to the edge."""
     for i in range(z.shape[0]):
         z[i] = min(max(z[i], lower[i]), upper[i])
     for d in range(sizes.shape[0] // DISC_DOUBLES):
-        disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
-        first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
-        reach = sizes[size + D_MU] * z[table[disc + D_NORMAL]] + sizes[size + D_OFFSET]
-        far = length(z[first], z[first + 1] if two else 0.0)
-        if far > reach:
-            z[first] *= reach / far
-            if two:
-                z[first + 1] *= reach / far
+        draw_in(z, table, sizes, d)
 
 
 @kernel(Vector, Vector, Vector, Vector, Indices, Indices, Vector)
@@ -250,12 +293,7 @@ def disc_residual(z, w, lower, upper, on_disc, table, sizes):  # type: ignore[no
         if on_disc[i] == 0:
             worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
     for d in range(sizes.shape[0] // DISC_DOUBLES):
-        disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
-        first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
-        reach = sizes[size + D_MU] * max(z[table[disc + D_NORMAL]], 0.0) + sizes[size + D_OFFSET]
-        z_2, w_2 = (z[first + 1], w[first + 1]) if two else (0.0, 0.0)
-        gap_1, gap_2 = disc_gap(z[first], z_2, w[first], w_2, reach)
-        worst = max(worst, abs(gap_1), abs(gap_2))
+        worst = max(worst, disc_error(z, w, table, sizes, d))
     return worst
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.step import Asks
 from mcpframe.exceptions import OptionError, nearest
+from mcpframe.problem.cone import ConeLCP
 from mcpframe.solving.plugin import AbstractFormulation, AbstractSolver
 from mcpframe.solving.registry import FORMULATIONS, SOLVERS, Registry
 
@@ -26,7 +28,8 @@ class Settings(BaseModel):
 
     def with_options(self, **options: Any) -> Self:
         """Return the settings with some changed, checked as when they were made."""
-        return type(self)(**{**dict(self), **options})
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return type(self)(**{**given, **options})
 
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
@@ -114,11 +117,16 @@ class Stepping(Settings):
     max_impacts: int = Field(
         default=100, ge=1, description="impacts in one step before the sequence is cut short"
     )
+    friction: Literal["polygon", "cone"] | None = Field(
+        default=None,
+        description="friction cones with edges, or round ones, exact; as the formulation says, if not given",
+    )
     formulation: AbstractFormulation = Field(
         default_factory=lambda: FORMULATIONS.create("os", {}), description="name, or table with a name"
     )
     solver: AbstractSolver = Field(
-        default_factory=lambda: SOLVERS.create("lemke", {}), description="name, or table with a name"
+        default_factory=lambda chosen: SOLVERS.create(_usual_solver(chosen), {}),
+        description="name, or table with a name; lemke, or cone for exact cones, if not given",
     )
 
     @property
@@ -160,6 +168,24 @@ class Stepping(Settings):
     @classmethod
     def _known_formulation(cls, value: Any) -> Any:
         return _plugin(FORMULATIONS, value)
+
+    @field_validator("formulation")
+    @classmethod
+    def _has_friction(cls, value: AbstractFormulation, info: ValidationInfo) -> AbstractFormulation:
+        friction = info.data.get("friction")
+        if friction is None:
+            return value
+        if "friction" not in type(value).model_fields:
+            raise OptionError(f"{value.name} has no option friction = {friction!r}")
+        return value.model_copy(update={"friction": friction})
+
+    @field_validator("solver")
+    @classmethod
+    def _takes_cones(cls, value: AbstractSolver, info: ValidationInfo) -> AbstractSolver:
+        exact = "formulation" in info.data and info.data["formulation"].directions == EXACT_CONE
+        if exact and ConeLCP not in value.problems:
+            raise OptionError(f"{value.name} takes no exact friction cones; cone and auto do")
+        return value
 
     @field_validator("solver", mode="before")
     @classmethod
@@ -210,6 +236,12 @@ class Output(Settings):
     """What is kept of a run."""
 
     every: int = Field(default=1, ge=1, description="record every so many steps; impacts are always recorded")
+
+
+def _usual_solver(chosen: Mapping[str, Any]) -> str:
+    """Return which solver is taken where none is named."""
+    exact = "formulation" in chosen and chosen["formulation"].directions == EXACT_CONE
+    return "cone" if exact else "lemke"
 
 
 def _plugin(registry: Registry[Any], value: Any) -> Any:

@@ -278,7 +278,7 @@ def now() -> Any:
 
 def _laws(scene: Scene, materials: Sequence[Any], dt: float) -> list[LawRows]:
     """Return the rows of every material's contacts, and of joint limits that turn and that slide."""
-    n_f = getattr(scene.stepping.formulation, "friction_directions", 4)
+    n_f = scene.stepping.formulation.directions
     rows = []
     for material in materials:
         contact = Contact("world", "world", np.zeros(3), (0.0, 0.0, 1.0), material.mu, material.restitution)

@@ -5,7 +5,7 @@ All work on arrays of the run; see `mcpframe.simulation.step.host` for how they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,18 +18,20 @@ from mcpframe.contact.certificate import StepCertificate, certify_step
 from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.detection import Detector
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL
-from mcpframe.contact.frames import FRICTION_DIRECTIONS
+from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.impact_step import ImpactStep
 from mcpframe.contact.kick_step import KickStep
-from mcpframe.contact.law import find_law
+from mcpframe.contact.law import LawRows, find_law
 from mcpframe.contact.law_blocks import LawBlocks
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
+from mcpframe.contact.step_rows import Unknowns, with_discs
 from mcpframe.exceptions import NotSolvedError
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import D_ARMATURE, DOF, DOFS, THETA, THETA_DOT
 from mcpframe.multibody.state import State
+from mcpframe.problem.cone import StepProblem
 from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.scene.controllers import Together
@@ -103,7 +105,7 @@ class HostStages:
         self.last = WarmStart()
         self._states: dict[int, tuple[Array, Array, Array]] = {}
         self._controller, self._pushes = controller, controller.pushes
-        self._solved: tuple[MixedLCP, Solution, ContactStep] | None = None
+        self._solved: tuple[StepProblem, Solution, ContactStep] | None = None
         self._outcome: Outcome | None = None
         self.door = host.Host(
             {
@@ -195,7 +197,7 @@ class HostStages:
         work.codes[: problem.n] = _basis_of(problem, solution)
         return at.DONE
 
-    def _from_last(self, problem: MixedLCP, step: ContactStep, rise: float) -> Solution | None:
+    def _from_last(self, problem: StepProblem, step: ContactStep, rise: float) -> Solution | None:
         """Solve a problem from the last step's solution, and remember its own; impacts start cold."""
         names = Names.of(step, self._touching().keys, self.stepping.formulation)
         if isinstance(step, ImpactStep):
@@ -205,7 +207,7 @@ class HostStages:
             self.last = WarmStart.of(step.law_dt, problem.layout, solution, names)
         return solution
 
-    def _problem(self) -> MixedLCP:
+    def _problem(self) -> StepProblem:
         """Return the problem in the formulation's arrays as one of its own."""
         IP, XR, n = self.work.IP, self.work.XR, int(self.work.IP[N_ROWS]) if self._is_held else 0
         M = XR[IP[M_AT] : IP[M_AT] + n * n].reshape(n, n).copy()
@@ -215,7 +217,17 @@ class HostStages:
         sizes = {"p_b": int(self.IE[loops.N_ROWS]), "p_l": touching.limits.index.size}
         sizes |= {"beta": sum(law.m for law in laws), "sigma": sum(law.s for law in laws)}
         layout, blocks = Layout(sizes), LawBlocks.of(laws, [law.C for law in laws])
-        return MixedLCP(M, q, lower, upper, layout=layout, contacts=blocks.contact_blocks(layout))
+        lcp = MixedLCP(M, q, lower, upper, layout=layout, contacts=blocks.contact_blocks(layout))
+        unknowns = Unknowns({"p_b": sizes["p_b"]}, sizes["p_l"], blocks)
+        return with_discs(lcp, unknowns.discs(self._wider(laws)), self._n_f == EXACT_CONE)
+
+    def _wider(self, laws: Sequence[LawRows]) -> Array:
+        """Return by how much the discs of what touches are wider, see `ImpactStep.disc_shift`."""
+        n_l = int(self.work.IS[at.N_TOUCHING]) - len(laws)
+        leans = self.work.doubles(at.LEANS)[n_l:] * (self.work.IS[at.KIND] == KINDS.index("decompression"))
+        return np.concatenate(
+            [np.zeros(0), *(law.disc_leaning(p) for law, p in zip(laws, leans, strict=False))]
+        )
 
     @property
     def _is_held(self) -> bool:
@@ -225,9 +237,9 @@ class HostStages:
     @property
     def _n_f(self) -> int:
         """Friction directions of laws that leave them open."""
-        return int(getattr(self.stepping.formulation, "friction_directions", FRICTION_DIRECTIONS))
+        return self.stepping.formulation.directions
 
-    def _answer(self, problem: MixedLCP, start: Start, rise: float) -> Solution | None:
+    def _answer(self, problem: StepProblem, start: Start, rise: float) -> Solution | None:
         """Return what solves a problem; None where nothing can rise at such a speed.
 
         What a failure means is the scene's choice.
@@ -329,7 +341,7 @@ class HostStages:
         self.observe(Observation(problem, solution, kind, float(work.XS[at.TIME]), step.law_dt, step))
         return at.DONE
 
-    def _last_solved(self, where: int) -> tuple[MixedLCP, Solution, ContactStep]:
+    def _last_solved(self, where: int) -> tuple[StepProblem, Solution, ContactStep]:
         """Return the problem that was solved last, its solution and its step."""
         work = self.work
         if not (work.IS[at.HOST_PUSH] and self._is_held):  # a solver's in Python is in the arrays too
@@ -337,7 +349,7 @@ class HostStages:
         assert self._solved is not None
         return self._solved
 
-    def _in_arrays(self) -> tuple[MixedLCP, Solution]:
+    def _in_arrays(self) -> tuple[StepProblem, Solution]:
         """Return the problem and the solution that are in the arrays."""
         problem = self._problem()
         claim = Claim(self.work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
@@ -380,7 +392,7 @@ class HostStages:
         raise NotSolvedError(replace(solution, status=Status.UNPHYSICAL, message=message), problem)
 
 
-def _basis_of(problem: MixedLCP, solution: Solution) -> NDArray[np.int8]:
+def _basis_of(problem: StepProblem, solution: Solution) -> NDArray[np.int8]:
     """Return the basis of a solution: the solver's own, or read off the point."""
     if solution.basis is not None:
         return solution.basis
@@ -390,7 +402,7 @@ def _basis_of(problem: MixedLCP, solution: Solution) -> NDArray[np.int8]:
     return codes
 
 
-def _is_impossible(problem: MixedLCP, solution: Solution, rise: float) -> bool:
+def _is_impossible(problem: StepProblem, solution: Solution, rise: float) -> bool:
     """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy.
 
     So it is too where that takes impulses whose rounding alone is as large as the residual.

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.step import ContactStep
 from mcpframe.problem.layout import Layout
 from mcpframe.solving.solution import AT_LOWER, BASIC, Solution
@@ -49,7 +48,7 @@ class Names:
     @staticmethod
     def of(step: ContactStep, keys: Indices, formulation: Any) -> Names:
         """Return the owners of a step's unknowns, its contacts being known by keys [n_u]."""
-        n_f = getattr(formulation, "friction_directions", FRICTION_DIRECTIONS)
+        n_f = formulation.directions
         laws = step.with_friction_directions(n_f).law_rows
         sizes = {
             "p_l": np.ones(step.limit_index.size, dtype=np.int64),

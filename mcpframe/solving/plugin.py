@@ -19,11 +19,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from mcpframe.contact.contact import Contact
+from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.law import LawRows
 from mcpframe.contact.step import Asks
 from mcpframe.contact.step_rows import StepRows
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.problem.cone import StepProblem
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solving.solution import Claim, Solution
 from mcpframe.solving.stages import FormulationStages, SolverStage
@@ -141,7 +143,7 @@ def _of_the_step(name: str) -> str:
 
 
 class AbstractFormulation(AbstractPlugin):
-    """A way to write one contact step as a mixed LCP.
+    """A way to write one contact step as a mixed LCP, with discs where friction cones are exact.
 
     Nothing is remembered on self between the two calls: what `recover` needs travels in the recovery.
     """
@@ -149,12 +151,17 @@ class AbstractFormulation(AbstractPlugin):
     elsewhere: ClassVar[Mapping[str, str]] = {name: _of_the_step(name) for name in Asks.__annotations__}
 
     @abstractmethod
-    def build(self, step: Any) -> tuple[MixedLCP, Any]:
-        """Return the step's problem (M, q, l, u) and what `recover` will need.
+    def build(self, step: Any) -> tuple[StepProblem, Any]:
+        """Return the step's problem (M, q, l, u), with discs for exact cones, and what `recover` will need.
 
         What the rows are to ask of the velocity after the step is the step's to say: its `closure_rate`,
         `limit_shift` and `contact_row_shift` are added to them as they are.
         """
+
+    @property
+    def directions(self) -> int:
+        """Friction directions of laws that leave them open; 0 for exact cones."""
+        return int(getattr(self, "friction_directions", FRICTION_DIRECTIONS))
 
     def rows(self, step: Any) -> StepRows | None:
         """Return the step's rows in contact components, before its laws; None where only `build` knows them.
@@ -190,9 +197,9 @@ class AbstractFormulation(AbstractPlugin):
 FrictionDirections = Annotated[
     int | None,
     Field(
-        ge=2,
+        ge=0,
         multiple_of=2,
-        description="directions of a friction cone, opposites included; None leaves it open",
+        description="directions of a friction cone, opposites included; 0: exact, None leaves it open",
     ),
 ]
 """Type of a law's option `friction_directions`, by which formulations know it."""

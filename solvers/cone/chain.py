@@ -48,7 +48,7 @@ PATHS = 5
 SLIPS, SLIP_STEPS, SLIP_GAP = 12, 40, 1e-8
 """Convex programs of the fixed point on slips, their steps, and the gap that ends them."""
 LAST_SWEEPS = 2000
-ALMOST, RELATIVE = 0.2, 1e-10
+ALMOST, RELATIVE = 0.2, 1e-12
 """Share of the tolerance to aim at; and share of max |q|, so that a loose tolerance does not end a step short
 of what one more would give."""
 

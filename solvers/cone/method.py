@@ -35,6 +35,7 @@ from mcpframe.problem.cone import ConeLCP, Discs, cones_of
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.chain import BY_NOTHING, METHODS, solve_cones
+from mcpframe.solvers.cone.equations import eliminate_equations
 from mcpframe.solvers.cone.workspace import thread_workspace
 from mcpframe.solvers.shared.alarm import NEVER, alarm
 from mcpframe.solving.plugin import AbstractSolver, Request
@@ -66,6 +67,8 @@ class Cone(AbstractSolver):
     def _solve(self, problem: Any, request: Request) -> Claim:
         if isinstance(problem, FrictionProblem) and sp.issparse(problem.W) and problem.n > self.dense_rows:
             return _search(problem, request, request.z0, 0)
+        if isinstance(problem, ConeLCP) and problem.has_equations:
+            return _without_equations(problem, request)
         claim = _dense(problem, request, request.z0, request.tol)
         if not isinstance(problem, FrictionProblem) or claim.status is Status.TIME_LIMIT:
             return claim
@@ -102,6 +105,19 @@ def _dense(problem: Any, request: Request, start: Array | None, tol: float) -> C
     return Claim(
         z, status, iterations, f"natural residual {error:.2g} after {what}", method=METHODS[BY_NOTHING]
     )
+
+
+def _without_equations(problem: ConeLCP, request: Request) -> Claim:
+    """Eliminate the equations, solve, come back."""
+    reduction = eliminate_equations(problem)
+    if reduction is None:
+        return _dense(problem, request, request.z0, request.tol)
+    start = None if request.z0 is None else request.z0[reduction.kept]
+    claim = _dense(reduction.problem, request, start, request.tol)
+    claim.z = reduction.point(claim.z)
+    if claim.status is Status.SOLVED and problem.certify(claim.z)[2] > request.tol:
+        claim = _dense(problem, request, claim.z, request.tol)
+    return claim
 
 
 def _rows(problem: Any) -> tuple[Array, Array, Array, Array, Discs]:

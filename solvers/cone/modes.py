@@ -92,7 +92,7 @@ def add_equation(I, X, m, row_1, row_2, p_1, p_2, extra):
 def choose_bound(I, X, W, r, u, i):
     """Return whether row i is in between its bounds, what it rests at if not, and x within the bounds."""
     low, high = get(X, I[at.LOWER] + i), get(X, I[at.UPPER] + i)
-    x = r[i] - u[i] / max(W[i, i], ALMOST_ZERO)
+    x = r[i] - (u[i] / W[i, i] if W[i, i] > ALMOST_ZERO else u[i])
     if x <= low:
         return False, low, low
     if x >= high:

@@ -88,9 +88,11 @@ def relax_row(I, X, W, q, r, i):
     """Relax one row and the discs that lean on it by projections; return by how much they have changed."""
     n, first = I[at.N], get(I, I[at.DISCS_AT] + i)
     changed = 0.0
+    if W[i, i] <= ALMOST_ZERO:  # nothing that its own impulse does: a row for Newton's method
+        return changed
     for _ in range(INNER if first >= 0 else 1):
         old = r[i]
-        moved = old - (q[i] + row_dot(W, i, r, 0, n)) / max(W[i, i], ALMOST_ZERO)
+        moved = old - (q[i] + row_dot(W, i, r, 0, n)) / W[i, i]
         r[i] = min(max(moved, get(X, I[at.LOWER] + i)), get(X, I[at.UPPER] + i))
         changed = max(changed, abs(r[i] - old))
         d = first

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from mcpframe.contact.step import ContactStep
-from mcpframe.problem.problems import MixedLCP
+from mcpframe.problem.cone import StepProblem
 from mcpframe.solving.solution import Solution
 
 Kind: TypeAlias = Literal["step", "compression", "decompression"]
@@ -25,7 +25,7 @@ class Observation:
         step: what the problem was built from. It reads the state of the run: valid during the call alone.
     """
 
-    problem: MixedLCP
+    problem: StepProblem
     solution: Solution
     kind: Kind
     time: float

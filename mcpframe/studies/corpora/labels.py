@@ -30,8 +30,8 @@ import scipy.sparse as sp
 from mcpframe.contact.impact_step import ImpactStep
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
+from mcpframe.problem.cone import ConeLCP, StepProblem
 from mcpframe.problem.friction import FrictionProblem
-from mcpframe.problem.problems import MixedLCP
 from mcpframe.studies.study.row import Label
 
 RANK_TOLERANCE = 1e-10
@@ -49,7 +49,7 @@ EASY_POINTS, HARD_POINTS = 1, 4
 
 
 def labels_of(
-    problem: MixedLCP | FrictionProblem,
+    problem: StepProblem | FrictionProblem,
     step: ContactStep | None = None,
     outcome: Outcome | None = None,
     exact: FrictionProblem | None = None,
@@ -102,9 +102,11 @@ def hardness(labels: Mapping[str, Label]) -> str:
     return EASY if points <= EASY_POINTS else HARD if points >= HARD_POINTS else MEDIUM
 
 
-def _n_contacts(problem: MixedLCP | FrictionProblem) -> int:
+def _n_contacts(problem: StepProblem | FrictionProblem) -> int:
     if isinstance(problem, FrictionProblem):
         return problem.n_c
+    if isinstance(problem, ConeLCP):
+        return problem.n_contacts
     return 0 if problem.contacts is None else problem.contacts.n_u
 
 

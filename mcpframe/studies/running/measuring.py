@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from mcpframe.problem.cone import ConeLCP
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.generators import contact_lcp
 from mcpframe.solving.plugin import AbstractFormulation, AbstractSolver
@@ -97,6 +98,8 @@ def as_given(case: Case) -> Written:
     problem, n_dofs = unknown(case.problem), int(case.labels.get("n_dofs", 0))
     if isinstance(problem, FrictionProblem):
         return Written(problem, 0.0, None, problem.n_c, n_dofs)
+    if isinstance(problem, ConeLCP):
+        return Written(problem, 0.0, None, problem.n_contacts, n_dofs)
     return Written(problem, 0.0, None, 0 if problem.contacts is None else problem.contacts.n_u, n_dofs)
 
 
