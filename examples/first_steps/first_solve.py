@@ -13,6 +13,9 @@ for name, reason in mf.available_solvers().items():
         print(f"{name:8s} cannot run here: {reason}")
         continue
     solution = mf.solve(problem, name)
+    if solution.status is mf.Status.UNSUPPORTED:
+        print(f"{name:8s} {solution.message}")
+        continue
     print(f"{name:8s} {solution.status.name:8s} p = {solution.z[0]:.6f} N s, v+ = {solution.w[0]:.1e} m/s")
     assert solution.ok
     assert np.isclose(solution.z[0], mass * (g * dt - v))

@@ -114,7 +114,11 @@ def test_options_reach_system_law_formulation_and_step(run, out):
     record = mf.load_record(out)
     assert record.provenance["set"] == {"size": [1, 1, 1]}
     assert record.provenance["contact_law"] == {"name": "box", "load": 7.0}
-    assert record.provenance["formulation"] == {"name": "os", "friction_directions": 6}
+    assert record.provenance["formulation"] == {
+        "name": "os",
+        "friction_directions": 6,
+        "friction": "polygon",
+    }
     asks = {"position_level": True, "contact_bias": False, "closure_bias": False, "baumgarte": 0.2}
     assert record.provenance["asks"] == asks
     assert np.isclose(record.problem.upper, 0.25 * 7 * 0.5).sum() == 2 * 4
@@ -199,7 +203,7 @@ def test_a_random_state_keeps_the_loops_closed(system, seed):
         (["pendulum", "--set", "links=0"], "links: 0; a whole number of at least 1 is needed"),
         (["pendulum", "--set", "mass=nan"], "mass: nan is not finite"),
         (["pendulum", "--formulation", "oss"], "did you mean 'os'? known: dca, mc, nmc"),
-        (["pendulum", "--option", "friction=6"], "did you mean 'friction_directions'"),
+        (["pendulum", "--option", "friction_direction=6"], "did you mean 'friction_directions'"),
         (["pendulum", "--option", "baumgarte=0.2"], "it belongs to the step; say it to ContactStep"),
         (["pendulum", "--baumgarte", "1.5"], "--baumgarte"),
         (["pendulum", "--friction-directions", "3"], "friction_directions = 3"),

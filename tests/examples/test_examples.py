@@ -18,6 +18,7 @@ COMMANDS = [
         "checks/fuzz.py",
         "checks/fuzz_files.py",
         "truth_table.py",
+        "pictures.py",
         "benchmarks/solvers.py",
     )
 ]
