@@ -52,11 +52,11 @@ def _scene(path: Path) -> Iterator[str]:
 
 
 def _settings(settings: type[Settings]) -> Iterator[str]:
-    options = {
-        name: (field.description or "", field.get_default(call_default_factory=True))
-        for name, field in settings.model_fields.items()
-    }
-    rows = [(f"`{name}`", f"`{_value(default)}`", text) for name, (text, default) in options.items()]
+    defaults: dict[str, Any] = {}
+    for name, field in settings.model_fields.items():
+        defaults[name] = field.get_default(call_default_factory=True, validated_data=defaults)
+    about = {name: field.description or "" for name, field in settings.model_fields.items()}
+    rows = [(f"`{name}`", f"`{_value(default)}`", about[name]) for name, default in defaults.items()]
     yield from _table(("key", "unless given", "meaning"), rows)
 
 

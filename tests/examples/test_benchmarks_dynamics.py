@@ -195,8 +195,8 @@ def test_the_first_use(tmp_path):
     assert module["kernels"] > 1
     assert module["cold"][1] > module["warm"][1] > 0.0
     lines = record["lines"]["cold"]
-    assert len(lines) == len(record["modules"])
-    for line, compiled in zip(lines, record["modules"], strict=True):
+    compiling = [module for module in record["modules"] if module["kernels"]]
+    for line, compiled in zip(lines, compiling, strict=True):
         assert re.fullmatch(rf"mcpframe: compiling {compiled['name']} \(.* s.*, once; cached .*", line)
     assert record["lines"]["warm"] == []
     assert f"lines to read: {len(lines)} on an empty cache, 0 on a warm one" in printed

@@ -146,6 +146,7 @@ MEMORIES = {
     (f"{MULTIBODY}.adaptive.records", "MEMORY"): f"{STEP}.adapt:adapt",
     (f"{STEP_MEMORY}.adaptive_slots", "WHOLE"): f"{STEP}.adapt:adapt",
     (f"{DETECTION}.records", "MEMORY"): f"{DETECTION}.kernels.detect:detect_contacts",
+    (f"{DETECTION}.cluster_records", "MEMORY"): f"{DETECTION}.kernels.cluster_phase:detect_clusters",
     (f"{STEP_MEMORY}.slots", "STEP"): f"{STEP}.advance:advance",
     (f"{STEP_MEMORY}.drive_slots", "DRIVE"): f"{STEP}.advance:advance",
     (f"{OPERATIONAL}.kernels", "MEMORY"): f"{OPERATIONAL}.kernels:operational_space",

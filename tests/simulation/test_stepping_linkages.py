@@ -50,6 +50,8 @@ def test_every_solver_takes_rows_that_repeat_others(solver, formulation):
     """`os` has few unknowns, `mc` and `nmc` have the mass matrix beside the closures, dense and sparse."""
     if (formulation, solver) == ("nmc", "enum"):
         pytest.skip("more unknowns than enum takes")
+    if solver == "cone":
+        pytest.skip("takes exact cones alone")
     model = MODELS["bennett"]
     ours = run(model, 0.003, formulation=formulation, solver=solver, on_failure="stop")
     np.testing.assert_allclose(ours.theta, run(model, 0.003).theta, atol=SAME)
