@@ -50,7 +50,7 @@ def deferred(function: Callable[..., Any], signature: tuple[Any, ...], options: 
 
 
 def settle(dispatcher: Any) -> None:
-    """Compile a kernel, unless it is compiled."""
+    """Compile a kernel, unless it is compiled; one that does not compile is left to those who call it."""
     with _lock:
         if dispatcher in _pending and dispatcher not in _busy:
             _busy.append(dispatcher)
@@ -58,9 +58,9 @@ def settle(dispatcher: Any) -> None:
                 _pending[dispatcher]()
             finally:
                 _busy.remove(dispatcher)
-            for name in ("_compile_for_args", "get_call_template"):
-                delattr(dispatcher, name)
-            del _pending[dispatcher]
+                del _pending[dispatcher]
+                for name in ("_compile_for_args", "get_call_template"):
+                    delattr(dispatcher, name)
 
 
 def ready(*packages: str) -> None:
