@@ -32,7 +32,13 @@ from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.qp.anderson import Anderson
 from mcpframe.solvers.qp.programs import Backend, GapProgram, Minimum
 from mcpframe.solvers.qp.saddle import SaddleProgram, multiplier_rows
-from mcpframe.solvers.shared.polish import Polished, active_set_polish, guess_basis, solution_basis
+from mcpframe.solvers.shared.polish import (
+    Polished,
+    active_set_polish,
+    guess_basis,
+    solution_basis,
+    to_vertex,
+)
 from mcpframe.solving.plugin import Request
 from mcpframe.solving.solution import Claim, Status
 
@@ -217,6 +223,13 @@ class _Search:
         self.said = f"{name}: no answer after {k + 1} convex programs"
         return False
 
+    def vertex(self) -> tuple[Array, NDArray[np.int8]]:
+        """Return the solution as one that its basis determines, where that is as good, and the basis."""
+        codes = solution_basis(self.problem, self.best.z)
+        z, basis = to_vertex(self.problem, self.best.z, codes.copy())
+        as_good = self.problem.certify(z)[2] <= max(self.best.residual, self.request.tol)
+        return (z, basis) if as_good else (self.best.z, codes)
+
     def claim(self) -> Claim:
         """Return the best point, and how it was found or why it falls short."""
         problem, request, best = self.problem, self.request, self.best
@@ -231,12 +244,13 @@ class _Search:
             if self.relaxed is None
             else Status.ITERATION_LIMIT
         )
+        z, basis = self.vertex() if solved else (best.z, solution_basis(problem, best.z))
         return Claim(
-            z=best.z,
+            z=z,
             status=Status.SOLVED if solved else Status.INFEASIBLE if farkas is not None else fallen_short,
             iterations=self.iterations,
             message="" if solved else self.said or f"natural residual {best.residual:.2g}",
-            basis=solution_basis(problem, best.z),
+            basis=basis,
             farkas=farkas,
             method=f"{self.method}, active-set polish",
             relaxed_z=self.relaxed,

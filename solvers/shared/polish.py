@@ -20,8 +20,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mcpframe.problem.problems import MixedLCP
@@ -40,6 +42,8 @@ ROUNDING = 4.0 * np.finfo(np.float64).eps
 """Residual, relative to the largest sum |M||z| + |q| of a row, that no step can improve."""
 LP_LIMIT = 400
 """Largest n for the linear program over a singular face."""
+VERTEX_LIMIT = 400
+"""Largest M_BB whose undetermined directions are found by singular values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,6 +123,55 @@ def solution_basis(problem: MixedLCP, z: Array) -> Codes:
     if B.size and factorise(problem.M[B][:, B]).rcond < REGULAR:
         codes[vanishing & ~problem.fixed] = BASIC
     return codes
+
+
+def to_vertex(problem: MixedLCP, z: Array, codes: Codes) -> tuple[Array, Codes]:
+    """Return a solution whose basis determines it, and that basis, from one that may lie on a face.
+
+    While M_BB x = 0 for some x, moving along it keeps w_B = 0; it is followed until a z_i meets its bound or
+    a w_j vanishes, which then changes sides. So slips of open contacts shrink to the least that there can be.
+    """
+    M: Any = problem.M
+    for _ in range(problem.n):
+        B = np.flatnonzero(codes == BASIC)
+        if not 0 < B.size <= VERTEX_LIMIT or factorise(M[B][:, B]).rcond >= REGULAR:
+            break
+        columns = M[:, B].toarray() if sp.issparse(M) else M[:, B]
+        x = np.linalg.svd(columns[B])[2][-1]
+        x[np.abs(x) <= REGULAR] = 0.0
+        row, length = _first_met(problem, z, codes, B, x, columns @ x)
+        if row < 0:
+            break
+        z, met = z.copy(), codes[row] == BASIC
+        z[B] += length * x
+        lower = abs(z[row] - problem.lower[row]) <= abs(problem.upper[row] - z[row])
+        codes[row] = (AT_LOWER if lower else AT_UPPER) if met else BASIC
+    return z, codes
+
+
+def _first_met(
+    problem: MixedLCP, z: Array, codes: Codes, B: NDArray[np.int64], x: Array, change: Array
+) -> tuple[int, float]:
+    """Return the first row that z_B + t x brings to its bound, or whose w to zero, and that t of least size.
+
+    Row -1 where there is none.
+    """
+    w = problem.M @ z + problem.q
+    room, speed = np.where(codes == AT_UPPER, -w, w), np.where(codes == AT_UPPER, -change, change)
+    best = -1, math.inf
+    for sign in (1.0, -1.0):
+        along = np.where(codes == BASIC, 0.0, sign * speed)
+        left = np.maximum(room, 0.0)
+        along[B] = -np.abs(x)
+        ahead = np.where(sign * x < 0.0, z[B] - problem.lower[B], problem.upper[B] - z[B])
+        left[B] = np.maximum(ahead, 0.0)
+        meets = (along < 0.0) & ~problem.fixed & np.isfinite(left)
+        if meets.any():
+            lengths = np.where(meets, left / np.where(meets, -along, 1.0), math.inf)
+            row = int(np.argmin(lengths))
+            if lengths[row] < abs(best[1]):
+                best = row, sign * float(lengths[row])
+    return best
 
 
 class _Search:
