@@ -22,7 +22,7 @@ def run():
 
 def test_links_of_a_cluster_have_one_number(run):
     clusters = run.clusters_at(-1)
-    assert clusters.max() + 1 == 7
+    assert 1 < clusters.max() + 1 <= run.active_joints[-1] == 7  # some stand still
     moving = np.flatnonzero(run.theta_dot[-1] != 0.0)
     np.testing.assert_array_equal(np.flatnonzero(np.diff(clusters, prepend=-1)), moving)
     np.testing.assert_array_equal(run.clusters_at(0), np.arange(24))  # before the first choice

@@ -41,7 +41,7 @@ SETTLINGS = 6
 """Most corrections of rates."""
 SETTLED_TO = 1e-12
 """Rates of loops, m/s and rad/s, that are left: in a step of 1 ms they open a loop by 1e-15 m."""
-NEARLY_CLOSED, NEARLY_KEPT = 1e-7, 1e-6
+NEARLY_CLOSED, NEARLY_KEPT = 1e-9, 1e-8
 """Errors, and rates, up to which the Λ_b of the middle of the step serves: larger ones it would correct in a
 direction that is not quite the least motion, and change the energy."""
 CHORD = 0.01
