@@ -13,7 +13,7 @@ against the step itself, with v the hinge rates before (-) and after (+) it, h =
     energy           T+ - T- = p . (v+ + v-)/2 summed over all impulses, forces among them; and in an impact
                      that nothing drives T+ <= T-.
 
-`mcpframe.simulation.step.certificate` is the same in compiled code, for the steps of a run.
+`mcpframe.simulation.step.certifying.certificate` is the same in compiled code, for the steps of a run.
 
 Each is a figure without units: the error relative to the largest momentum, speed or impulse of its own kind.
 The slack σ of a law is not taken from the outcome where the law's rows say what it has to be.

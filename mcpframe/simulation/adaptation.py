@@ -1,4 +1,4 @@
-"""The arrays of a run whose joints become rigid and active again; see `mcpframe.simulation.step.adapt`.
+"""The arrays of a run whose joints become rigid and active again; see `simulation.step.adaptive.adapt`.
 
 Coordinates and rates of all joints are those of the *whole*; the compiled loop steps its clusters.
 """
@@ -32,7 +32,7 @@ from mcpframe.simulation.memory import adaptive_slots as whole
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.simulation.memory.workspace import Workspace
-from mcpframe.simulation.step.adapt import adapt
+from mcpframe.simulation.step.adaptive.adapt import adapt
 
 Indices = NDArray[np.int64]
 

@@ -49,9 +49,9 @@ from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.overlaps import overlaps_of
 from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
-from mcpframe.simulation.step.adapt import adapt
+from mcpframe.simulation.step.adaptive.adapt import adapt
 from mcpframe.simulation.step.advance import advance
-from mcpframe.simulation.step.certificate import force_error, gift_error, push_error
+from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_unmoved
 
 Indices = NDArray[np.int64]

@@ -50,7 +50,7 @@ Indices = NDArray[np.int64]
 
 KINDS: tuple[Kind, ...] = ("step", "compression", "decompression")
 CERTIFIED = (*KINDS, "forces in a step", "impulses given back")
-"""What has a certificate, see `simulation.step.certify`."""
+"""What has a certificate, see `simulation.step.certifying.certify`."""
 UNSOLVABLE = frozenset({Status.RAY, Status.INFEASIBLE, Status.NUMERICAL})
 """What solvers say of problems without a solution; else they have not come far enough."""
 MISSED = 1e-3

@@ -25,7 +25,7 @@ from mcpframe.simulation.recording.steps import STATUSES
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.simulation.simulate import RunStoppedError
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.certificate import push_error
+from mcpframe.simulation.step.certifying.certificate import push_error
 from mcpframe.simulation.step.solve import COMPRESSION, DECOMPRESSION, STEP
 from mcpframe.spatial.lanes import get, put
 

@@ -13,7 +13,7 @@ from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller,
 from mcpframe.scene.references import Move, Moves
 from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.memory.drive_packing import sorted_parts
-from mcpframe.simulation.step.motion import difference, integrate
+from mcpframe.simulation.step.moving.motion import difference, integrate
 
 SAME = 1e-10
 """Coordinates after a hundred steps of two ways that round differently."""

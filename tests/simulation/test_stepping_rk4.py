@@ -6,7 +6,7 @@ import pytest
 import mcpframe as mf
 from mcpframe.jit import Indices, Vector, VectorOut, kernel
 from mcpframe.simulation.engine import Engine
-from mcpframe.simulation.step.flight import tangent_rate
+from mcpframe.simulation.step.moving.flight import tangent_rate
 
 HALVED = 13.0
 """Halving the step of a fourth-order rule divides its error by 16, up to terms of the next order; of a

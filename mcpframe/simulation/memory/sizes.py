@@ -13,7 +13,7 @@ THIN = 1e-3
 
 
 class ShapeSizes:
-    """Sizes of the shapes of a detector; see `mcpframe.simulation.step.travel`.
+    """Sizes of the shapes of a detector; see `mcpframe.simulation.step.moving.travel`.
 
     Args:
         detector: of the scene.

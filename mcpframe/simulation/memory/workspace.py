@@ -169,7 +169,7 @@ class Workspace:
 
 
 def bodies_by_themselves(tree: Tree) -> NDArray[np.bool_]:
-    """Return which bodies turn without feeling others: see `mcpframe.simulation.step.drift`."""
+    """Return which bodies turn without feeling others: see `mcpframe.simulation.step.moving.drift`."""
     I, X = tree.skeleton.I, tree.skeleton.X
     table, constants = rec.MEMORY.part(I, X, rec.TREE), rec.MEMORY.part(I, X, rec.CONSTANTS)
     alone = np.isin(table[:, rec.KIND], (rec.BALL, rec.FREE)) & (table[:, rec.PARENT] < 0)

@@ -12,12 +12,12 @@ from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
-from mcpframe.simulation.step.adapting import adapt_after, begins_again, choose_again, note_impulses
+from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
+from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
-from mcpframe.simulation.step.travel import fastest_point
 from mcpframe.spatial.lanes import get, put
 
 

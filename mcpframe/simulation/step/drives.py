@@ -63,7 +63,7 @@ from mcpframe.simulation.memory.drive_slots import (
     WANTED,
 )
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.motion import difference, integrate
+from mcpframe.simulation.step.moving.motion import difference, integrate
 from mcpframe.spatial.algebra import cross, store_pair
 from mcpframe.spatial.lanes import get, load, put
 

@@ -29,9 +29,9 @@ from mcpframe.simulation.memory.slots import (
     shift_of,
 )
 from mcpframe.simulation.rules import JAM_PARTS, JAM_SHARE
-from mcpframe.simulation.step.certify import certify_jam
+from mcpframe.simulation.step.certifying.certify import certify_jam
 from mcpframe.simulation.step.kick import kick
-from mcpframe.simulation.step.motion import three
+from mcpframe.simulation.step.moving.motion import three
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates

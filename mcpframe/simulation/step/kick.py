@@ -56,9 +56,9 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, record_of
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.drift import drift
 from mcpframe.simulation.step.drives import add_implicit, add_stiffest, gather_forces, keep_inertias
-from mcpframe.simulation.step.motion import integrate, put_three, three
+from mcpframe.simulation.step.moving.drift import drift
+from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import (
     call_place,
     find,

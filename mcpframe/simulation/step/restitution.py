@@ -40,7 +40,7 @@ from mcpframe.simulation.memory.slots import (
     restitution_of,
 )
 from mcpframe.simulation.rules import DECOMPRESSIONS, HALVINGS, ROUNDING, STORED_FROM
-from mcpframe.simulation.step.certify import certify_impact
+from mcpframe.simulation.step.certifying.certify import certify_impact
 from mcpframe.simulation.step.kick import accelerate
 from mcpframe.simulation.step.push import observe, push
 from mcpframe.simulation.step.record import take_impulses

@@ -10,9 +10,9 @@ bodies may overlap in between.
     forces    controllers, springs, dampers                                    drives
     kick      half a step of drift; what forces do to the rates there          drift, kick
     push      build, solve, recover: rates that no closed contact breaks       push, solve
-    move      where the rates lead, loops closed again                         drift, flight, closing
-    detect    what is near there; what overlaps, and when it began to          touching, travel, trial
-    certify   whether impulses and rates are what physics says they are        certify, certificate
+    move      where the rates lead, loops closed again                         moving
+    detect    what is near there; what overlaps, and when it began to          touching, trial
+    certify   whether impulses and rates are what physics says they are        certifying
     record    impulses, modes, impacts, jams, states                           record, jam
     observe   onlookers                                                        push
 
@@ -33,12 +33,12 @@ from mcpframe.jit import callee
 from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.certify import certify_step
-from mcpframe.simulation.step.closing import keeps_motion, settle
+from mcpframe.simulation.step.certifying.certify import certify_step
 from mcpframe.simulation.step.drives import apply_forces, sample_motors
 from mcpframe.simulation.step.impact import resolve_impact, stop_for_good
 from mcpframe.simulation.step.jam import record_jam
 from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take_history
+from mcpframe.simulation.step.moving.closing import keeps_motion, settle
 from mcpframe.simulation.step.push import observe
 from mcpframe.simulation.step.record import take_impulses, take_modes
 from mcpframe.simulation.step.solve import STEP

@@ -15,13 +15,13 @@ from mcpframe.multibody.memory.records import N_DOFS
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, put_shift, put_slip_shift, shift_of, start_gap_of
 from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
-from mcpframe.simulation.step.closing import close_loops
-from mcpframe.simulation.step.flight import fly
 from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
+from mcpframe.simulation.step.moving.closing import close_loops
+from mcpframe.simulation.step.moving.flight import fly
+from mcpframe.simulation.step.moving.travel import fastest_point, looks
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
-from mcpframe.simulation.step.travel import fastest_point, looks
 from mcpframe.spatial.lanes import get, put
 
 

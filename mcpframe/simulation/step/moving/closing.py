@@ -27,7 +27,7 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.kick import ask_motion, call_place_rates
-from mcpframe.simulation.step.motion import integrate
+from mcpframe.simulation.step.moving.motion import integrate
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.lanes import get, put
 

@@ -40,7 +40,7 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.motion import put_three, rotate, rotate_back, three, turn_quaternion
+from mcpframe.simulation.step.moving.motion import put_three, rotate, rotate_back, three, turn_quaternion
 from mcpframe.spatial.algebra import cross, dot
 from mcpframe.spatial.lanes import get, load, put, vector, x_of, y_of, z_of
 

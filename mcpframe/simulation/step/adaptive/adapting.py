@@ -9,11 +9,11 @@ from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import adaptive_slots as whole
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, record_of
-from mcpframe.simulation.step.adapt import adapt
-from mcpframe.simulation.step.closing import settle
+from mcpframe.simulation.step.adaptive.adapt import adapt
+from mcpframe.simulation.step.moving.closing import settle
+from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.touching import look, place_of
-from mcpframe.simulation.step.travel import fastest_point
 from mcpframe.spatial.lanes import get, load, put, store, vector
 
 call_adapt = by_address(adapt)

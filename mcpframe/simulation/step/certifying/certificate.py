@@ -44,10 +44,8 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, normal_impulse_of, record_of, shift_of
-from mcpframe.simulation.step.closure_check import closure_error, closure_matrix, closure_push
-from mcpframe.simulation.step.kick import centre_turning
-from mcpframe.simulation.step.motion import put_three, three
-from mcpframe.simulation.step.push_check import (
+from mcpframe.simulation.step.certifying.closure_check import closure_error, closure_matrix, closure_push
+from mcpframe.simulation.step.certifying.push_check import (
     Case,
     contact_of,
     faster,
@@ -61,6 +59,8 @@ from mcpframe.simulation.step.push_check import (
     speeds,
     unknowns_of,
 )
+from mcpframe.simulation.step.kick import centre_turning
+from mcpframe.simulation.step.moving.motion import put_three, three
 from mcpframe.spatial.algebra import cross, dot, load_pair, plus, store_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 

@@ -36,7 +36,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.drives import sample_motors, sampled_forces
 from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick
-from mcpframe.simulation.step.motion import integrate, put_three, three
+from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import cross
 from mcpframe.spatial.lanes import get, put

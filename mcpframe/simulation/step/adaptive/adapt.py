@@ -49,7 +49,7 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import adaptive_slots as whole
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.motion import difference
+from mcpframe.simulation.step.moving.motion import difference
 from mcpframe.spatial.algebra import combine, cross, dot, load_matrix, load_pair, plus, store_pair
 from mcpframe.spatial.lanes import get, load, put, store
 

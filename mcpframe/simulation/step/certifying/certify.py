@@ -9,7 +9,7 @@ from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.certificate import force_error, gift_error, push_error
+from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
 from mcpframe.spatial.lanes import get, put

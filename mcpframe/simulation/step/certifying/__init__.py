@@ -1,0 +1,1 @@
+"""Certificates of steps and impacts: physics that shares nothing with formulation and plan."""
