@@ -3,10 +3,11 @@
 With v+ the velocity after the step and p the impulses,
     closures:  G_b v+ + c_b = 0,               p_b free,
     limits:    G_l v+ + c_l >= 0               ⟂  p_l >= 0,
-    contacts:  D* (G_u v+ + c_u) + N σ         ⟂  β,
+    contacts:  D* (G_u v+ + S D β + c_u) + N σ ⟂  β,     S: by how much contacts yield,
                P β + R σ + r + c_σ             ⟂  σ.
 A formulation chooses the coordinates of v and which unknowns it keeps; all of this stays as it is. It writes
-the rows of contacts in components, G_u v+ + c_u; D comes with the laws (`mcpframe.contact.step_rows`).
+the rows of contacts in components, G_u v+ + c_u; S is added to what it has written, and D comes with the laws
+(`mcpframe.contact.step_rows`).
 """
 
 from __future__ import annotations
@@ -133,8 +134,21 @@ class StepTerms:
             head_lower: lower bound of the head; without bounds its rows are equations.
         """
         return StepRows(
-            A, b, Unknowns(head, self.n_l, self.laws, head_lower), self.c_sigma, self.c_disc, self.exact
+            self._softened(A),
+            b,
+            Unknowns(head, self.n_l, self.laws, head_lower),
+            self.c_sigma,
+            self.c_disc,
+            self.exact,
         )
+
+    def _softened(self, A: Any) -> Any:
+        """Return A with the softness of contacts on the diagonal of their rows, which come last."""
+        softness = self.step.contact_row_softness
+        if not softness.any():
+            return A
+        diagonal = np.concatenate([np.zeros(A.shape[0] - softness.size), softness])
+        return sp.csr_array(A + sp.diags_array(diagonal)) if sp.issparse(A) else A + np.diag(diagonal)
 
     def jacobian(self) -> Array:
         """Return G = [G_b; G_l; G_u] on hinge rates [n_b + n_l + n_v, N]."""

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from mcpframe import systems
 from mcpframe.config.plugins import Config, load_config, load_contacts, load_solver
 from mcpframe.contact import Contact, ContactSet, ContactStep, LawRows, Outcome, friction_rows
+from mcpframe.contact.layers.layer import ContactLayer
+from mcpframe.contact.layers.springs import SpringLayer
 from mcpframe.exceptions import (
     FileFormatError,
     McpframeError,
@@ -116,6 +118,7 @@ __all__ = [
     "Config",
     "Contact",
     "ContactBlocks",
+    "ContactLayer",
     "ContactSet",
     "ContactStep",
     "Corpus",
@@ -146,6 +149,7 @@ __all__ = [
     "Request",
     "Scene",
     "Solution",
+    "SpringLayer",
     "Status",
     "StepCertificate",
     "Stepping",

@@ -40,11 +40,11 @@ def comply(count, I, X, IR, XR):
 
 
 @numba.njit(error_model="numpy")
-def assemble(count, I, X, IR, XR, records, dt, bias, gap_share):
+def assemble(count, I, X, IR, XR, records, shift, softness, dt, bias):
     """All of `os`: kinematics, sweep, free acceleration, Lambda, M and q."""
     failed = 0
     for _ in range(count):
-        failed += operational_space(I, X, IR, XR, records, dt, bias, gap_share, NOTHING)
+        failed += operational_space(I, X, IR, XR, records, shift, softness, dt, bias, NOTHING)
     return failed
 
 

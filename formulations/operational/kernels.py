@@ -4,7 +4,9 @@ First the rows in contact components, w = A p + b. A *form* is one of them, a ro
 limit, or one component of a contact's relative velocity. Its halves are the wrenches on single bodies (rows,
 in the words of `multibody.memory.row_records`), one after another. With Lambda between the halves,
 
-    A[f, g] = sum over halves h of f, k of g of Lambda[h, k],     b = velocity after a free step + asked.
+    A[f, g] = sum over halves h of f, k of g of Lambda[h, k],     b = velocity after a free step + asked,
+
+and by how much contacts yield on the diagonal of A.
 
 Then the laws: a *group* joins the forms of one contact to its unknowns beta by the law's directions C; a
 closure or limit is a group of one form with C = 1:
@@ -41,6 +43,7 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
+from mcpframe.solving.stages import SOFTNESS
 from mcpframe.spatial.algebra import cross, inner, load_pair, plus_scaled, scaled, store_pair
 from mcpframe.spatial.lanes import get, load, put, zero
 
@@ -149,6 +152,18 @@ def form_compliance(IR, XR):
 
 
 @callee
+def soften(IR, XR, softness):
+    """Add by how much contacts yield to the diagonal of A."""
+    n = IR[N_FORMS]
+    for f in range(n):
+        contact = get(IR, IR[FORM_CONTACT] + f)
+        if contact >= 0:
+            i = IR[FORM_A] + f * n + f
+            yields = get(softness, SOFTNESS * contact + get(IR, IR[FORM_COMPONENT] + f))
+            put(XR, i, get(XR, i) + yields)
+
+
+@callee
 def form_constants(IR, XR, shift):
     """Write b of all forms."""
     for f in range(IR[N_FORMS]):
@@ -252,12 +267,13 @@ def group_constants(IR, XR):
     VectorOut,
     Vector,
     Vector,
+    Vector,
     types.float64,
     types.float64,
     types.int64,
     nogil=False,
 )
-def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
+def operational_space(I, X, IR, XR, records, shift, softness, dt, bias, done):
     """Write A, b, M and q of a step; return 0, 1 + a dof without inertia, or NOT_FINITE.
 
     Args:
@@ -265,6 +281,7 @@ def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
         IR, XR: the step's forms, as `operational_plan` lays them out.
         records: the contacts [n_u * 20].
         shift: speeds that are added to their velocities along n, t_1 and t_2 [n_u * 3].
+        softness: by how much they yield to their impulsive wrenches [n_u * 6].
         dt: seconds.
         bias: dt where the contact rows get dt times their acceleration at constant rates, else 0.
         done: how far the state has come: as in `multibody.kernels.entries`.
@@ -279,6 +296,7 @@ def operational_space(I, X, IR, XR, records, shift, dt, bias, done):
         plan_blocks(IR)
     compliance_of_rows(I, X, IR, XR)
     form_compliance(IR, XR)
+    soften(IR, XR, softness)
     form_constants(IR, XR, shift)
     group_blocks(IR, XR)
     group_constants(IR, XR)

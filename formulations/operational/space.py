@@ -75,8 +75,8 @@ def assembled(terms: StepTerms) -> tuple[OperationalPlan, Recovery]:
         plan.set_equations(equations, state.reference_points(), asked)
     done = state.take_forces(step.hinge_force, step.wrenches)
     bias = step.dt if step.contact_bias else 0.0
-    records, shifts = step.contacts.flat_record, step.contact_shift.ravel()
-    failed = operational_space(state.I, state.X, plan.IR, plan.XR, records, shifts, step.dt, bias, done)
+    touching = step.contacts.flat_record, step.contact_shift.ravel(), step.softness.ravel()
+    failed = operational_space(state.I, state.X, plan.IR, plan.XR, *touching, step.dt, bias, done)
     plan.lean(terms.c_sigma, terms.c_disc, terms.exact)
     plan.filled += 1
     step.free_acceleration = state.accelerated(failed)

@@ -357,16 +357,17 @@ def take_loops(IE, XE, IR, XR):
     VectorOut,
     Vector,
     Vector,
+    Vector,
     types.float64,
     types.int64,
 )
-def assemble(I, X, IE, XE, IR, XR, records, shift, dt, done):
+def assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done):
     """Write A, b, M and q; arguments as in `mcpframe.solving.stages`."""
     take_loops(IE, XE, IR, XR)
     if IR[LAWS_GROW] != 0:
         write_laws(IR, XR, dt)
     slack_constants(IR, XR, dt)
-    step = I, X, IR, XR, records, shift, dt, 0.0, done
+    step = I, X, IR, XR, records, shift, softness, dt, 0.0, done
     return call_operational_space(IR[OPERATIONAL_SPACE], step)
 
 

@@ -23,6 +23,7 @@ from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.contact_motion import bias_at, contact_velocities, relative
 from mcpframe.contact.impact_step import TOUCH
 from mcpframe.contact.law import FORCE_1, FORCE_N, LawLike, LawRows
+from mcpframe.contact.layers.layer import carried
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import ModelError
@@ -146,6 +147,11 @@ class AccelerationStep(ContactStep):
             bias = relative(self.contacts, lambda link, point: bias_at(self.state, link, point))[:, FORCE_N:]
         return bias - contact_velocities(self.state, self.contacts)[:, FORCE_N:]
 
+    @cached_property
+    def softness(self) -> Array:
+        """None: at acceleration level contacts are rigid, whatever lies between them [n_u, 6]."""
+        return np.zeros((self.n_u, 6))
+
     def limit_reach(self) -> Array:
         """Return how far from a limit a hinge may be to touch it [N]."""
         return np.full(self.state.model.n_dofs, TOUCH)
@@ -202,14 +208,6 @@ def _rates_at(
     at = [place[k] for k in key.tolist()]
     rates = contact_velocities(moved, found)[at, FORCE_N:]
     world = np.einsum("uki,uk->ui", found.axes[at], rates)
-    turned = np.array([_turned(a, b[0]) for a, b in zip(contacts.axes, found.axes[at], strict=True)])
+    turned = carried(contacts.axes, contacts.axes[:, :1], found.axes[at, :1])
     along: Array = np.einsum("uki,ui->uk", turned, world)
     return along
-
-
-def _turned(axes: Array, normal: Array) -> Array:
-    """Return the rows n, t_1, t_2, turned the shortest way so that n becomes another normal."""
-    n = axes[0]
-    w, c = np.cross(n, normal), float(n @ normal)
-    turned: Array = c * axes + np.cross(w, axes) + np.outer(axes @ w, w) / (1.0 + c)
-    return turned

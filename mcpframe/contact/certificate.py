@@ -4,7 +4,7 @@ A residual of 1e-14 says that a problem was solved, not that it was the right on
 against the step itself, with v the hinge rates before (-) and after (+) it, h = dt, p all impulses:
 
     momentum         Mass (v+ - v-) = h (τ - C) + J* p, by inverse dynamics;
-    normal           v_n+ + shift >= 0 from the bodies' velocities, F_n >= 0;
+    normal           v_n+ + shift >= 0 from the bodies' velocities, F_n >= 0; v + S p where contacts yield;
     complementarity  the smaller of the two is zero;
     friction         the other rows of the contact's law at that velocity, and the wrench is Wd β;
     closures         G_b v+ is the rate asked for, as far as any velocity can have it; rows that repeat others
@@ -165,8 +165,12 @@ class _Evidence:
 
     @cached_property
     def velocities(self) -> Array:
-        """Relative velocities of the contacts after the step, with what is asked on top [n_u, 6]."""
-        return contact_velocities(self.after, self.step.contacts) + contact_shift(self.step)
+        """Relative velocities of the contacts after the step, with what is asked on top [n_u, 6].
+
+        Those of their surfaces, where they yield.
+        """
+        yields = self.step.softness * in_frames(self.step.contacts, self.outcome.wrenches)
+        return contact_velocities(self.after, self.step.contacts) + yields + contact_shift(self.step)
 
     @cached_property
     def fastest_rate(self) -> float:

@@ -2,6 +2,7 @@
 
 With dt = 0 forces add nothing, closures keep their rate, G_b θ̇+ = U, and contacts see their approach alone:
 the problem of [J14, Eq. (54)]. Where they are to rebound, v_n+ >= rebound, the rows are shifted by as much.
+Layers yield to any force for as long as nothing, so that contacts with one take no part.
 Where impulses have been given back, friction leans on them too, |p_t| <= mu (p_n + given): a constant in the
 rows of σ. All formulations write it as they write any other step.
 """
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact, ContactSet
-from mcpframe.contact.law import LawLike
+from mcpframe.contact.law import LawLike, LawRows
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.step import ContactStep
 from mcpframe.exceptions import ModelError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 TOUCH = 1e-6
 """Way left to a limit, radians or metres, within which a hinge touches it: ten times what times of impact are
 found to."""
+NOTHING = LawRows(np.zeros((6, 0)))
+"""What a contact may do that does nothing."""
 
 
 class ImpactStep(ContactStep):
@@ -78,6 +81,12 @@ class ImpactStep(ContactStep):
     def limit_shift(self) -> Array:
         """Speed that the rows of limits add [n_l]: minus the rebound; nothing moves, so gaps do not count."""
         return np.zeros(self.limit_index.size)
+
+    @cached_property
+    def law_rows(self) -> tuple[LawRows, ...]:
+        """What every contact may do at one instant: nothing where it has a layer."""
+        laws = self.contacts.law_rows(self.law, self.law_dt, self.friction_directions)
+        return tuple(rows if rows.layer is None else NOTHING for rows in laws)
 
     @cached_property
     def slack_shift(self) -> Array:

@@ -5,7 +5,7 @@ leads, is left with a problem of no duration: v+ = v + Mass^-1 G* p from the rat
 
     closures:  G_b v+ = closure_rate,
     limits:    G_l v+ + limit_shift >= 0,
-    contacts:  D* (G_u v+ + contact_shift) + N σ  ⟂  β.
+    contacts:  D* (G_u v+ + S D β + contact_shift) + N σ  ⟂  β.
 
 All formulations write it as they write an impact; see `mcpframe.simulation.step.kick`.
 """
@@ -36,6 +36,7 @@ class KickStep(ContactStep):
         limits: joint limits that take part, and the way left to each.
         limit_shift: speeds that are added to their rows [n_l].
         contact_shift: speeds that are added to the rows of contacts along n, t_1, t_2 [n_u, 3].
+        softness: by how much contacts yield, layers included [n_u, 6].
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class KickStep(ContactStep):
         limits: ChosenLimits,
         limit_shift: Array,
         contact_shift: Array,
+        softness: Array,
     ) -> None:
         super().__init__(state, contacts, dt, limits=limits)
         self.dt = 0.0
         self.free_acceleration = np.zeros(state.model.n_dofs)
-        self.closure_rate, self.limit_shift, self.contact_shift = closure_rate, limit_shift, contact_shift
+        self.closure_rate, self.limit_shift = closure_rate, limit_shift
+        self.contact_shift, self.softness = contact_shift, softness

@@ -7,13 +7,15 @@ velocity of A relative to B at the contact's point, in the same components, its 
     Wd* V_rel + N σ  _|_  β,       P β + R σ + r  _|_  σ,
 
 and the impulsive wrench on A is Wd β. Coulomb's law on a polyhedral cone is N = Ehat, P = Ebar, R = 0, r = 0
-[J14, Eq. (14)].
+[J14, Eq. (14)]. A contact that yields has V_rel + S Wd β in place of V_rel, S a diagonal compliance; one
+with a layer (`mcpframe.contact.layers`) yields as much as the layer says step by step, and remembers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, check_finite, frozen, real_array
+from mcpframe.contact.layers.layer import ContactLayer
 from mcpframe.exceptions import OptionError, ProblemError
 
 if TYPE_CHECKING:
@@ -49,6 +52,9 @@ class LawRows:
         mu: friction coefficient where the rows are Coulomb's polyhedral cone, β = [F_n; β_1 .. β_nf] with
             one σ, so that solvers can use the structure; else None.
         discs: rows of β that lie on discs |β_D| <= mu F_n, exact cones: (first β, how many, mu) of each.
+        compliance: by how much the contact yields to a unit of each component of the impulsive wrench, not
+            negative [6], m/s per N s or rad/s per N m s.
+        layer: what lies between the surfaces, and yields and remembers besides; None for nothing.
         used: which components of the wrench are used: rows of Wd that are not zero [r].
         C: those rows of Wd [r, m].
     """
@@ -64,6 +70,8 @@ class LawRows:
     sigma_upper: Array
     mu: float | None
     discs: tuple[tuple[int, int, float], ...]
+    compliance: Array
+    layer: ContactLayer | None
     used: NDArray[np.int64]
     C: Array
 
@@ -81,6 +89,8 @@ class LawRows:
         sigma_upper: ArrayLike = math.inf,
         mu: float | None = None,
         discs: Sequence[tuple[int, int, float]] = (),
+        compliance: ArrayLike | None = None,
+        layer: ContactLayer | None = None,
     ) -> None:
         m, s = _columns("Wd", Wd), 0 if N is None else _columns("N", N)
         directions = _part("Wd", Wd, (6, m), "(moment n, t_1, t_2; force n, t_1, t_2)")
@@ -88,12 +98,29 @@ class LawRows:
         sigma = _bounds("sigma", sigma_lower, sigma_upper, s)
         couplings = (_part("N", N, (m, s)), _part("P", P, (s, m)), _part("R", R, (s, s)), _part("r", r, (s,)))
         used = frozen(np.flatnonzero(directions.any(axis=1)))
-        parts = (directions, *couplings, *beta, *sigma, mu, tuple(discs), used, frozen(directions[used]))
+        soft = _compliance(compliance), _layer(layer)
+        parts = (
+            directions,
+            *couplings,
+            *beta,
+            *sigma,
+            mu,
+            tuple(discs),
+            *soft,
+            used,
+            frozen(directions[used]),
+        )
         vars(self).update(zip(self.__dataclass_fields__, parts, strict=True))  # the class is frozen
         if mu is not None:
             self._check_cone(mu)
         if discs:
             self._check_discs()
+
+    def softened(self, *, compliance: ArrayLike | None = None, layer: ContactLayer | None = None) -> LawRows:
+        """Return the same rows of a contact that yields."""
+        other = copy(self)
+        vars(other).update(compliance=_compliance(compliance), layer=_layer(layer))
+        return other
 
     @property
     def m(self) -> int:
@@ -304,6 +331,19 @@ def _part(name: str, value: ArrayLike | None, shape: tuple[int, ...], meaning: s
         raise ProblemError(f"{name}: shape {part.shape}, expected {shape} {meaning}".rstrip())
     check_finite(name, part)
     return frozen(part)
+
+
+def _compliance(value: ArrayLike | None) -> Array:
+    part = _part("compliance", value, (6,), "(about n, t_1, t_2; along n, t_1, t_2)")
+    if (part < 0.0).any():
+        raise ProblemError(f"compliance: {part.tolist()}: must not be negative")
+    return part
+
+
+def _layer(layer: ContactLayer | None) -> ContactLayer | None:
+    if not (layer is None or isinstance(layer, ContactLayer)):
+        raise ProblemError(f"layer: {layer!r}: must be a ContactLayer")
+    return layer
 
 
 def _bounds(name: str, lower: ArrayLike, upper: ArrayLike, size: int) -> tuple[Array, Array]:

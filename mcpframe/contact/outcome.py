@@ -56,12 +56,17 @@ class Outcome:
         return self.wrenches[:, 3:]
 
     @cached_property
+    def memory(self) -> Array:
+        """What contacts whose law has a layer remember for the next step, world axes [n_u, vectors, 3]."""
+        return self.step.layers.after(self.impulses)
+
+    @cached_property
     def contact_velocities(self) -> Array:
         """Relative velocity of every contact in its frame [n_u, 6]; NaN in components that its law ignores.
 
         Read from the rows, w_beta - N σ = C* V, with what the step adds to them (`contact_row_shift`): at
         position level the normal component is the rate at which the gap opens from contact on, V_n + gap/dt,
-        in an impact that at which it opens beyond its rebound.
+        in an impact that at which it opens beyond its rebound, that of its surface where a contact yields.
         """
         velocities = np.full((self.step.n_u, 6), np.nan)
         per_contact = zip(self.step.law_rows, _split(self.w_beta, self._m), self._sigma_of, strict=True)

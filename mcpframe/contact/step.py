@@ -7,8 +7,8 @@ after the step,
 
     closures:  G_b v+ = closure_rate,
     limits:    G_l v+ + limit_shift >= 0,
-    contacts:  D* (G_u v+ + contact_row_shift) + N σ  ⟂  β,
-               P β + R σ + r + slack_shift            ⟂  σ.
+    contacts:  D* (G_u v+ + S D β + contact_row_shift) + N σ  ⟂  β,     S = diag(contact_row_softness),
+               P β + R σ + r + slack_shift                    ⟂  σ.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact, ContactSet
+from mcpframe.contact.contact_motion import contact_velocities
 from mcpframe.contact.contact_rows import contact_rows
 from mcpframe.contact.frames import FRICTION_DIRECTIONS
 from mcpframe.contact.law import FORCE_N, ContactLaw, LawLike, LawRows, find_law
+from mcpframe.contact.layers.of_step import StepLayers
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK, ChosenLimits, limit_rows, limits_in_reach
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.node import Node
@@ -59,6 +61,7 @@ class ContactStep:
         wrenches: applied wrenches by node or body name, or None.
         friction_directions: how many directions a law gets that leaves it open.
         position_level, contact_bias, closure_bias, baumgarte: as given.
+        softness: by how much contacts yield to a unit of each component of their impulsive wrenches [n_u, 6].
         independent: how many rows of closures are independent wherever loops are closed, where that is known;
             see `mcpframe.multibody.independence`.
 
@@ -78,6 +81,9 @@ class ContactStep:
         closure_bias: keep dt Ġ_b θ̇ in the rows of closures [J14, Eq. (33)]; without it loops that move and
             rub have a solution.
         baumgarte: share of the loops' position error that the step removes, between 0 and 1.
+        memory: what contacts whose law has a layer remember, as `Outcome.memory` has it of the step before,
+            world axes [n_u, vectors, 3]; nothing unless given. Where normals have turned since,
+            `mcpframe.contact.layers.layer.carried` turns it with them.
     """
 
     independent: int | None = None
@@ -96,6 +102,7 @@ class ContactStep:
         contact_bias: bool = False,
         closure_bias: bool = True,
         baumgarte: float = 0.0,
+        memory: ArrayLike | None = None,
     ) -> None:
         self.state = state
         self.dt = self.law_dt = _positive(dt)
@@ -109,6 +116,7 @@ class ContactStep:
         self._tau = None if tau is None else values("tau", tau, (state.model.n_dofs,))
         self.wrenches = None if wrenches is None else _checked(state, wrenches)
         self._siblings: dict[int, ContactStep] = {}
+        self._memory = memory
         if limits is not None:
             self._limits = limits
 
@@ -215,11 +223,37 @@ class ContactStep:
 
     @cached_property
     def contact_shift(self) -> Array:
-        """Speeds that the rows of contacts add along n, t_1, t_2 [n_u, 3], m/s: gap/dt at position level."""
-        shift = np.zeros((self.n_u, 3))
+        """Speeds that the rows of contacts add along n, t_1, t_2 [n_u, 3], m/s: gap/dt at position level.
+
+        Those of contacts with a layer are the layer's: it knows of gaps by itself.
+        """
+        shift = self._layer_terms[1].copy()
         if self.position_level:
-            shift[:, 0] = self.contacts.gaps / self.dt
+            hard = ~self.layers.soft
+            shift[hard, 0] = self.contacts.gaps[hard] / self.dt
         return shift
+
+    @cached_property
+    def softness(self) -> Array:
+        """By how much contacts yield to a unit of each component of their impulsive wrenches [n_u, 6]."""
+        softness = np.array([rows.compliance for rows in self.law_rows]).reshape(-1, 6)
+        softness[:, FORCE_N:] += self._layer_terms[0]
+        return softness
+
+    @cached_property
+    def layers(self) -> StepLayers:
+        """The layers of its contacts."""
+        return StepLayers(self.contacts, self.law_rows, self.law_dt, self._memory)
+
+    @cached_property
+    def _layer_terms(self) -> tuple[Array, Array]:
+        return self.layers.terms(lambda: contact_velocities(self.state, self.contacts)[:, FORCE_N])
+
+    @cached_property
+    def contact_row_softness(self) -> Array:
+        """Compliance that is added to the diagonal of `contact_rows`: the `softness` of used components."""
+        used = [row[rows.used] for row, rows in zip(self.softness, self.law_rows, strict=True)]
+        return np.concatenate([np.zeros(0), *used])
 
     @cached_property
     def contact_row_shift(self) -> Array:
@@ -255,7 +289,17 @@ class ContactStep:
         return contact_rows(self.state, self.contacts, [rows.used for rows in self.law_rows])
 
 
-LAW_DEPENDENT = frozenset({"law_rows", "C", "contact_rows", "contact_row_shift", "slack_shift", "disc_shift"})
+LAW_DEPENDENT = frozenset(
+    {
+        "law_rows",
+        "C",
+        "contact_rows",
+        "contact_row_shift",
+        "contact_row_softness",
+        "slack_shift",
+        "disc_shift",
+    }
+)
 """What is not the same for another number of friction directions."""
 
 

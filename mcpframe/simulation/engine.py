@@ -283,6 +283,8 @@ def _laws(scene: Scene, materials: Sequence[Any], dt: float) -> list[LawRows]:
     for material in materials:
         contact = Contact("world", "world", np.zeros(3), (0.0, 0.0, 1.0), material.mu, material.restitution)
         rows.append(law_rows(material.law or find_law("coulomb"), contact, dt, n_f))
+        if rows[-1].layer is not None or rows[-1].compliance.any():
+            raise ModelError(f"material: law {material.law!r}: contacts of runs do not yield yet")
     return [*rows, *(LawRows(np.eye(6)[:, [component]]) for component in (0, FORCE_N))]
 
 

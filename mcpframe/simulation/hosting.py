@@ -66,6 +66,7 @@ class Touching:
         keys: identities of the contacts [n_u].
         limits: joint limits, and the way left to each.
         shift, limit_shift: speeds that are added to their rows [n_u, 3], [n_l].
+        softness: by how much contacts yield [n_u, 6].
     """
 
     contacts: ContactSet
@@ -73,6 +74,7 @@ class Touching:
     limits: ChosenLimits
     shift: Array
     limit_shift: Array
+    softness: Array
 
 
 class HostStages:
@@ -285,7 +287,8 @@ class HostStages:
             tree, link_a, link_b, records, rows[n_l:, C_MATERIAL].copy(), self.detector.laws
         )
         limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l].copy())
-        return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0])
+        softness = work.doubles(at.SOFTNESS)[n_l:n].copy()
+        return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0], softness)
 
     def _contact_step(self, where: int) -> ContactStep:
         """Return the step, or impact, that is under way."""
@@ -303,7 +306,7 @@ class HostStages:
             step = state, touching.contacts, "coulomb", rebounds[0], touching.limits, rebounds[1], given
             return ImpactStep(*step)
         closure_rate = loops.MEMORY.part(self.IE, self.XE, loops.TARGET).copy()
-        rows = closure_rate, touching.limits, touching.limit_shift, touching.shift
+        rows = closure_rate, touching.limits, touching.limit_shift, touching.shift, touching.softness
         return KickStep(state, touching.contacts, h, *rows)
 
     def _push(self, where: int, rise: float) -> int:

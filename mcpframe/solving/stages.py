@@ -36,6 +36,8 @@ Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL, CONTACT_ROWS = range(6)
 
 SHIFTS = 3
 """Speeds that a step adds to the velocity of a contact: along n, t_1 and t_2."""
+SOFTNESS = 6
+"""Numbers that say by how much a contact yields: about, then along n, t_1 and t_2."""
 SEPARATING, STICKING, SLIDING = range(3)
 """Modes of contacts, in the order of `mcpframe.contact.outcome.Mode`."""
 
@@ -54,17 +56,18 @@ call_assemble = calls_of(
         VectorOut,
         Vector,
         Vector,
+        Vector,
         types.float64,
         types.int64,
     ),
     "assemble",
 )
-"""assemble(I, X, IE, XE, IR, XR, records, shift, dt, done): write A, b, M and q of a step of dt from the
-state X and the wrenches and targets of the closures XE; relative velocities get the shifts [n, 3] on top.
-`done` is one of `multibody.kernels.entries`: PLACED in an impact, KICKED in a step, whose rates have what
-forces do to them already: impulses alone change them, and dt is for laws that ask. All of q is written, for
-impacts add to the rows of the slacks. Return 0, or what
-`free_dynamics` there does."""
+"""assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done): write A, b, M and q of a step of dt
+from the state X and the wrenches and targets of the closures XE; relative velocities get the shifts [n, 3]
+and the softness [n, 6] times the impulsive wrenches on top. `done` is one of `multibody.kernels.entries`:
+PLACED in an impact, KICKED in a step, whose rates have what forces do to them already: impulses alone change
+them, and dt is for laws that ask. All of q is written, for impacts add to the rows of the slacks. Return 0,
+or what `free_dynamics` there does."""
 call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector), "constants")
 """constants(IR, XR, shift): write b and q again, for other shifts."""
 call_recover = calls_of(

@@ -75,12 +75,15 @@ def test_wrenches_are_those_that_the_law_gave_in_world_axes(law, rng):
 
 
 @pytest.mark.parametrize("law", sorted(mf.available_contact_laws()))
-def test_contact_velocities_are_those_of_the_new_rates(law, rng):
+def test_contact_velocities_are_those_of_the_new_rates_and_of_surfaces_that_yield(law, rng):
     state = mf.systems.box(mass=MASS).state(theta_dot=[0.3, 0.4, -1.0, 2.0, -1.0, 3.0])
     contacts = mf.systems.contacts_of(state, 3, mu=MU)
     outcome = outcome_of(state, contacts, law=law)
     step, after = outcome.step, state.model.state(state.theta, outcome.theta_dot)
-    expected = step.contact_rows.velocity(after)
+    pushed = np.concatenate(
+        [rows.C @ beta for rows, beta in zip(step.law_rows, outcome._beta_of, strict=True)]
+    )
+    expected = step.contact_rows.velocity(after) + step.contact_row_softness * pushed + step.contact_row_shift
     used = np.concatenate([outcome.contact_velocities[i, rows.used] for i, rows in enumerate(step.law_rows)])
     np.testing.assert_allclose(used, expected, atol=TOLERANCE)
     unused = [component for component in range(6) if component not in step.law_rows[0].used]

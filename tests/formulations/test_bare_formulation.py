@@ -48,8 +48,10 @@ class Bare(mf.AbstractFormulation):
         n_b, n_l = len(rows[0]), len(rows[1])
         N = np.vstack([np.zeros((n_b + n_l, laws.n_sigma)), laws.N])
         P = np.hstack([np.zeros((laws.n_sigma, n_b + n_l)), laws.P])
+        yields = (laws.D.T * step.contact_row_softness) @ laws.D
+        compliance = G @ response + np.pad(yields, ((n_b + n_l, 0), (n_b + n_l, 0)))
         problem = mf.MixedLCP(
-            np.block([[G @ response, N], [P, laws.R]]),
+            np.block([[compliance, N], [P, laws.R]]),
             np.concatenate([G @ free + shift, laws.r + step.slack_shift]),
             np.concatenate([np.full(n_b, -np.inf), np.zeros(n_l), laws.beta_lower, laws.sigma_lower]),
             np.concatenate([np.full(n_b + n_l, np.inf), laws.beta_upper, laws.sigma_upper]),

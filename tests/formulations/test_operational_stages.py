@@ -10,7 +10,17 @@ from mcpframe.contact.law import find_law, law_rows
 from mcpframe.formulations.operational.stages import assemble, operational_stages, plan
 from mcpframe.multibody.kernels.entries import NOTHING
 from mcpframe.multibody.memory.loop_packing import pack_loops
-from mcpframe.solving.stages import A_AT, B_AT, CONTACT_ROWS, M_AT, N_COMPONENTS, N_ROWS, PROBLEM_HEAD, Q_AT
+from mcpframe.solving.stages import (
+    A_AT,
+    B_AT,
+    CONTACT_ROWS,
+    M_AT,
+    N_COMPONENTS,
+    N_ROWS,
+    PROBLEM_HEAD,
+    Q_AT,
+    SOFTNESS,
+)
 
 CAPACITY, N_BALLS = 8, 4
 ON_THE_FLOOR = [(k, -1) for k in range(N_BALLS)]
@@ -68,7 +78,8 @@ def problem(state, space, pairs, shift=0.0):
     IE, XE = pack_loops(state.model)
     plan(state.I, IE, IR, XR, IP, rows, len(pairs))
     shifts = np.outer(np.full(len(pairs), shift), [1.0, 0.0, 0.0]).ravel()
-    assert assemble(state.I, state.X, IE, XE, IR, XR, records, shifts, 0.0, NOTHING) == 0
+    softness = np.zeros(SOFTNESS * len(pairs))
+    assert assemble(state.I, state.X, IE, XE, IR, XR, records, shifts, softness, 0.0, NOTHING) == 0
 
     def read(count, matrix, vector):
         n = IP[count]

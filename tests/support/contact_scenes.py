@@ -31,6 +31,9 @@ LAWS = {
     "torsional": {"name": "torsional", "radius": 0.02},
     "rolling": {"name": "rolling", "radius": 0.01},
     "box": {"name": "box", "load": 5.0},
+    "compliant": {"name": "compliant", "stiffness": 2e4, "damping": 50.0},
+    "compliant, by a scale": {"name": "compliant", "scale": 1e-3, "mass": 2.0},
+    "hunt_crossley": {"name": "hunt_crossley", "stiffness": 1e6, "dissipation": 0.5},
 }
 
 

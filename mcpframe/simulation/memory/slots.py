@@ -18,6 +18,7 @@ from mcpframe.contact.law_kernel import LAW_ROW
 from mcpframe.jit import inline
 from mcpframe.jit.memory import VECTOR, Memory, columns
 from mcpframe.solving.stages import SHIFTS as N_SHIFTS
+from mcpframe.solving.stages import SOFTNESS as N_SOFTNESS
 from mcpframe.spatial.lanes import get, put
 
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
@@ -95,6 +96,8 @@ OVERFLOW = count()
 # to the normal velocity in the problem; impulses on A, the normal one in the fourth lane; modes.
 TOUCHING, MODES = integers("touching", CONTACT_ROW), integers("touching")
 RECORDS, GAPS, SHIFTS = doubles("touching", RECORD), doubles("touching"), doubles("touching", N_SHIFTS)
+SOFTNESS = doubles("touching", N_SOFTNESS)
+"""By how much what touches yields to its impulses."""
 IMPULSES, STORED, GIVEN = doubles("touching", 4), doubles("touching"), doubles("touching", 4)
 """STORED in compression; GIVEN back in decompression, as IMPULSES."""
 START_RECORDS, START_GAPS = doubles("touching", RECORD), doubles("touching")

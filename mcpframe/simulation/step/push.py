@@ -25,6 +25,7 @@ from mcpframe.solving.stages import (
     PROBLEM_HEAD,
     Q_AT,
     SHIFTS,
+    SOFTNESS,
     Z_NORMAL,
     Z_SIGMA,
     Z_SIGMAS,
@@ -77,8 +78,9 @@ def build(run, X, h):
     n = IS[at.N_TOUCHING]
     plan_touching(run)
     records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
+    softness = window(XS, IS[at.SOFTNESS], n * SOFTNESS)
     done = KICKED if h > 0.0 else PLACED
-    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, h, done
+    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, softness, h, done
     failed = call_assemble(run.A[at.ASSEMBLE], step)
     if run.IE[loops.N_ROWS] > 0:
         factor_own_loops(run)
