@@ -90,9 +90,9 @@ class Auto(AbstractSolver):
         yield from ("path",) if large else ("ipm", "newton", "path")
         yield "qp"
 
-    def stage(self) -> SolverStage | None:
-        """Return the kernel of `lemke`, the first method for steps; what fails there Python solves."""
-        return Lemke().stage()
+    def stage(self, discs: bool = False) -> SolverStage | None:
+        """Return the kernel of the first method for steps; what fails there Python solves."""
+        return _solver("cone").stage(discs) if discs else LEMKE.stage()
 
     def _solve_batch(self, problems: Sequence[Any], requests: Sequence[Request]) -> list[Claim]:
         """Let `lemke` take the whole batch where it is the first method; the search gets its failures."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
-from mcpframe.contact.law import FORCE_N, LawRows
+from mcpframe.contact.law import FORCE_N, MOST_DISCS, LawRows
 from mcpframe.contact.outcome import MODE_TOLERANCE
 from mcpframe.formulations.operational.kernels import (
     DIRECTIONS,
@@ -60,22 +60,36 @@ from mcpframe.multibody.memory.row_packing import room_for_rows
 from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.problem.cone import (
+    D_FIRST,
+    D_MU,
+    D_NORMAL,
+    D_OFFSET,
+    D_WIDTH,
+    DISC_DOUBLES,
+    DISC_INTEGERS,
+)
 from mcpframe.solving.stages import (
     A_AT,
     B_AT,
     CONTACT_ROWS,
+    DISCS_AT,
     LOWER_AT,
     N_COMPONENTS,
+    N_DISCS,
     N_ROWS,
     PROBLEM_HEAD,
     Q_AT,
     SEPARATING,
     SHIFTS,
+    SIZES_AT,
     SLIDING,
     STICKING,
     UPPER_AT,
     Z_BETA,
     Z_BETAS,
+    Z_DISC,
+    Z_DISCS,
     Z_NORMAL,
     Z_SIGMA,
     Z_SIGMAS,
@@ -89,11 +103,13 @@ Integers = NDArray[np.int64]
 # After the memory of the forms: laws, their data, bounds, and the address of the kernel that assembles.
 MEMORY = Memory(FORM_MEMORY)
 # Row of LAWS: counts of forms, of beta and sigma, which beta is the normal impulse, components of the forms,
-# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r and bounds begin, and which of the
-# contact's shifts each form takes, -1 for none. Behind all of LAW_DATA: what it grows by with dt.
-L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA, L_SHIFTS, LAW_ROW = columns(
-    1, 1, 1, 1, 6, 1, 1, 6
-)
+# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r, bounds and mu of discs begin, which of
+# the contact's shifts each form takes, -1 for none; discs, and the first beta and the number of each. Behind
+# all of LAW_DATA: what it grows by with dt.
+(
+    L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA, L_SHIFTS, L_DISCS, L_DISC,
+    LAW_ROW,
+) = columns(1, 1, 1, 1, 6, 1, 1, 6, 1, 2 * MOST_DISCS)  # fmt: skip
 LAWS, BOUNDS = MEMORY.integers("law", LAW_ROW), MEMORY.doubles(2, "z")
 N_LAW_DATA, LAW_DATA = MEMORY.count("law_data"), MEMORY.doubles(2, "law_data")
 OPERATIONAL_SPACE, LAWS_GROW = MEMORY.counts(2)
@@ -101,6 +117,8 @@ OPERATIONAL_SPACE, LAWS_GROW = MEMORY.counts(2)
 # everything that touches.
 N_LOOPS_AHEAD, UNIT = MEMORY.counts(2)
 GROUP_LAW = MEMORY.integers("contact", 3)
+# Exact cones, in the tables of `mcpframe.problem.cone`.
+DISCS, SIZES = MEMORY.integers("disc", DISC_INTEGERS), MEMORY.doubles("disc", DISC_DOUBLES)
 
 
 @inline
@@ -171,6 +189,31 @@ def bound(IR, XR, law, n, beta, sigma, dt):
 
 
 @callee
+def size_discs(IR, XR, dt):
+    """Write mu of all discs, and that none is wider. Each time, for impacts widen them."""
+    size = IR[SIZES]
+    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
+        law = get(IR, IR[GROUP_LAW] + 3 * c)
+        m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
+        mu = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s + s + 2 * m + 2 * s
+        for d in range(get(IR, law + L_DISCS)):
+            put(XR, size + D_MU, law_value(IR, XR, mu + d, dt))
+            put(XR, size + D_OFFSET, 0.0)
+            size += DISC_DOUBLES
+
+
+@inline
+def plan_discs(IR, law, beta, disc):
+    """List the discs of a contact whose β begin there; return the number of the next one."""
+    for d in range(get(IR, law + L_DISCS)):
+        row, rule = IR[DISCS] + (disc + d) * DISC_INTEGERS, law + L_DISC + 2 * d
+        put(IR, row + D_NORMAL, beta + get(IR, law + L_NORMAL))
+        put(IR, row + D_FIRST, beta + get(IR, rule))
+        put(IR, row + D_WIDTH, get(IR, rule + 1))
+    return disc + get(IR, law + L_DISCS)
+
+
+@callee
 def write_laws(IR, XR, dt):
     """Write what the laws say of the unknowns of everything that touches, in a step of dt."""
     n = IR[N_Z]
@@ -190,7 +233,7 @@ def plan_problem(IR, XR, IP, touching, n_u, n, n_beta):
     for i in range(n_b):
         put(XR, IR[BOUNDS] + i, -math.inf)
         put(XR, IR[BOUNDS] + n + i, math.inf)
-    beta, sigma = n_b, n_beta
+    beta, sigma, disc = n_b, n_beta, 0
     for c in range(n_u):
         law = IR[LAWS] + get(touching, c * CONTACT_ROW + C_MATERIAL) * LAW_ROW
         m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
@@ -203,6 +246,9 @@ def plan_problem(IR, XR, IP, touching, n_u, n, n_beta):
         put(IP, row + Z_SIGMA, sigma)
         put(IP, row + Z_SIGMAS, s)
         put(IP, row + Z_NORMAL, beta + get(IR, law + L_NORMAL))
+        put(IP, row + Z_DISC, disc)
+        put(IP, row + Z_DISCS, get(IR, law + L_DISCS))
+        disc = plan_discs(IR, law, beta, disc)
         beta += m
         sigma += s
     put(IP, N_ROWS, n)
@@ -213,6 +259,9 @@ def plan_problem(IR, XR, IP, touching, n_u, n, n_beta):
     put(IP, N_COMPONENTS, IR[N_FORMS])
     put(IP, A_AT, IR[FORM_A])
     put(IP, B_AT, IR[FORM_B])
+    put(IP, N_DISCS, disc)
+    put(IP, DISCS_AT, IR[DISCS])
+    put(IP, SIZES_AT, IR[SIZES])
 
 
 @inline
@@ -367,6 +416,7 @@ def assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done):
     if IR[LAWS_GROW] != 0:
         write_laws(IR, XR, dt)
     slack_constants(IR, XR, dt)
+    size_discs(IR, XR, dt)
     step = I, X, IR, XR, records, shift, softness, dt, 0.0, done
     return call_operational_space(IR[OPERATIONAL_SPACE], step)
 
@@ -374,7 +424,7 @@ def assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done):
 def operational_stages(
     skeleton: Skeleton, loops: Integers, laws: Sequence[LawRows], half: Sequence[LawRows], dt: float
 ) -> FormulationStages | None:
-    """Return `os` for callers in compiled code; None where a law has an exact cone, or no F_n.
+    """Return `os` for callers in compiled code; None where a law has no F_n.
 
     Args:
         skeleton: of the tree.
@@ -383,7 +433,7 @@ def operational_stages(
         dt: s.
     """
     normals = [_normal(law) for law in laws]
-    if min(normals, default=0) < 0 or any(law.discs for law in laws):
+    if min(normals, default=0) < 0:
         return None
     table, directions, data, growth = _tables(laws, half, normals, dt)
     forms = max((law.used.size for law in laws), default=1)
@@ -427,6 +477,8 @@ def _tables(
         table[k, L_DIRECTIONS] = sum(part.size for part in directions[:k])
         table[k, L_DATA] = sum(part.size for part in whole[:k])
         table[k, L_SHIFTS : L_SHIFTS + law.used.size] = _shifts(law)
+        table[k, L_DISCS] = len(law.discs)
+        table[k, L_DISC : L_DISC + 2 * len(law.discs)] = np.ravel(law.disc_rows)
     at_dt, at_half = (np.concatenate([np.zeros(0), *parts]) for parts in (whole, less))
     differs = at_dt != at_half
     growth = np.zeros(at_dt.size)
@@ -437,7 +489,7 @@ def _tables(
 
 def _data_of(law: LawRows) -> Array:
     bounds = law.beta_lower, law.beta_upper, law.sigma_lower, law.sigma_upper
-    return np.concatenate([np.ravel(part) for part in (law.N, law.P, law.R, law.r, *bounds)])
+    return np.concatenate([np.ravel(part) for part in (law.N, law.P, law.R, law.r, *bounds, law.disc_mu)])
 
 
 def _room(
@@ -470,6 +522,7 @@ def _room(
         law=len(table),
         law_data=data.size,
         contact=n_contacts,
+        disc=n_contacts * int(table[:, L_DISCS].max(initial=0)),
     )
     IR[[OPERATIONAL_SPACE, LAWS_GROW, UNIT]] = address(operational_space), growth.any(), directions.size
     MEMORY.part(IR, XR, LAWS)[:] = table

@@ -151,9 +151,20 @@ class LawRows:
         added: Array = np.zeros(self.s) if none else self.P[:, self.normal] * impulse
         return added
 
+    @property
+    def disc_rows(self) -> list[tuple[int, int]]:
+        """First β and number of β of every disc."""
+        return [disc[:2] for disc in self.discs]
+
+    @property
+    def disc_mu(self) -> Array:
+        """Friction coefficients of the discs."""
+        return np.array([mu for _, _, mu in self.discs])
+
     def disc_leaning(self, impulse: float) -> Array:
         """Return by how much a normal impulse besides F_n widens the discs, mu times it each."""
-        return np.array([mu * impulse for _, _, mu in self.discs])
+        wider: Array = self.disc_mu * impulse
+        return wider
 
     @cached_property
     def C_star_inverse(self) -> Array:

@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.law import FORCE_N, LawRows
+from mcpframe.contact.law import FORCE_N, MOST_DISCS, LawRows
 from mcpframe.contact.law_check import LEAST, has_least_slack
 from mcpframe.jit import callee, inline
+from mcpframe.problem.cone import disc_gap
 from mcpframe.spatial.lanes import get, put
 
-L_BETAS, L_SIGMAS, L_DATA, L_LEAST, L_GROWTH, L_NORMAL = range(6)
-LAW_ROW = 6
+L_BETAS, L_SIGMAS, L_DATA, L_LEAST, L_GROWTH, L_NORMAL, L_DISCS, L_DISC = range(8)
+LAW_ROW = L_DISC + 2 * MOST_DISCS
 """A law: how many β and σ; where its numbers begin, by rows Wd, N, P, R, r, lower and upper bounds of β and
-of σ; whether a slack is the least that it can be; how far behind its numbers stands what they grow by; which
-β is the normal impulse, -1 for none."""
+of σ, mu of discs; whether a slack is the least that it can be; how far behind its numbers stands what they
+grow by; which β is the normal impulse, -1 for none; how many discs, the first β and the number of each."""
 
 
 @inline
@@ -119,6 +120,36 @@ def budget_error(X, N, m, s, k, h, growth, beta, scratch, otherwise, normal, giv
     return natural(get(X, slacks + k) / speed, budget / max(scale, LEAST), low, high)
 
 
+@inline
+def is_on_disc(I, law, j):
+    """Return whether β_j lies on a disc."""
+    found = False
+    for d in range(get(I, law + L_DISCS)):
+        first = get(I, law + L_DISC + 2 * d)
+        found = found or first <= j < first + get(I, law + L_DISC + 2 * d + 1)
+    return found
+
+
+@callee
+def disc_error(I, X, law, mus, h, beta, scratch, given):
+    """Return the residual of all discs, |x - P(x - w)| in the scales of their rows."""
+    m, growth, worst = get(I, law + L_BETAS), get(I, law + L_GROWTH), 0.0
+    pressing = max(get(X, beta + get(I, law + L_NORMAL)), 0.0) + given if get(I, law + L_DISCS) > 0 else 0.0
+    for d in range(get(I, law + L_DISCS)):
+        first = get(I, law + L_DISC + 2 * d)
+        last = first + get(I, law + L_DISC + 2 * d + 1) - 1
+        speed = max(get(X, scratch + m + first), get(X, scratch + m + last))
+        unit = max(get(X, scratch + 2 * m + first), get(X, scratch + 2 * m + last))
+        reach = number(X, mus + d, h, growth) * pressing / unit
+        x_1, w_1 = get(X, beta + first) / unit, get(X, scratch + first) / speed
+        x_2, w_2 = (
+            (get(X, beta + last) / unit, get(X, scratch + last) / speed) if last > first else (0.0, 0.0)
+        )
+        gap_1, gap_2 = disc_gap(x_1, x_2, w_1, w_2, reach)
+        worst = worse(worst, worse(abs(gap_1), abs(gap_2)))
+    return worst
+
+
 @callee
 def law_error(I, X, law, data, h, beta, sigma, velocity, scales, given, scratch):
     """Return how far a contact is from its law, a figure without units: see `LawCheck`.
@@ -144,6 +175,8 @@ def law_error(I, X, law, data, h, beta, sigma, velocity, scales, given, scratch)
         put(X, slacks + k, told if get(I, law + L_LEAST) == 0 else least_slack(X, N, m, s, k, h, growth, a))
     worst = 0.0
     for j in range(m):
+        if is_on_disc(I, law, j):
+            continue
         unit, row, w = get(X, units + j), get(X, rows + j), get(X, a + j)
         x, low = get(X, beta + j) / unit, number(X, lower + j, h, growth) / unit
         if is_normal(X, Wd, N, m, s, j, h, growth, lower + m):
@@ -155,7 +188,7 @@ def law_error(I, X, law, data, h, beta, sigma, velocity, scales, given, scratch)
     for k in range(s):
         row = budget_error(X, N, m, s, k, h, growth, beta, scratch, scales[1], normal, given)
         worst = worse(worst, row)
-    return worst
+    return worse(worst, disc_error(I, X, law, lower + 2 * m + 2 * s, h, beta, scratch, given))
 
 
 def pack_laws(laws: Sequence[LawRows], half: Sequence[LawRows], dt: float) -> tuple[NDArray[np.int64], Array]:
@@ -168,7 +201,7 @@ def pack_laws(laws: Sequence[LawRows], half: Sequence[LawRows], dt: float) -> tu
     whole = [_numbers(law) for law in laws]
     ends = np.cumsum([0, *(numbers.size for numbers in whole)])
     rows = [
-        (law.m, law.s, start, has_least_slack(law), ends[-1], law.normal)
+        (law.m, law.s, start, has_least_slack(law), ends[-1], law.normal, len(law.discs), *_disc_rows(law))
         for law, start in zip(laws, ends[:-1], strict=True)
     ]
     at_dt, at_half = np.concatenate(whole), np.concatenate([_numbers(law) for law in half])
@@ -186,4 +219,11 @@ def scratch_room(rows: NDArray[np.int64]) -> int:
 
 def _numbers(law: LawRows) -> Array:
     bounds = law.beta_lower, law.beta_upper, law.sigma_lower, law.sigma_upper
-    return np.concatenate([part.ravel() for part in (law.Wd, law.N, law.P, law.R, law.r, *bounds)])
+    parts = law.Wd, law.N, law.P, law.R, law.r, *bounds, law.disc_mu
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def _disc_rows(law: LawRows) -> list[int]:
+    """Return the columns of `L_DISC`, zeros where there are no more discs."""
+    rows = [number for disc in law.disc_rows for number in disc]
+    return rows + [0] * (2 * MOST_DISCS - len(rows))

@@ -11,6 +11,11 @@ z_D = P(z_D - w_D), P the projection on the disc, all conditions are one equatio
 whose error is the natural residual
 
     r(z) = max( |z_i - clip(z_i - w_i, l_i, u_i)|,  |z_D - P(z_D - w_D)| ).
+
+It is judged block by block, see `mcpframe.problem.residual`: a row at 1 + |q_i|, a contact, which is a normal
+with its discs, at 1 + the largest |q_i| of its rows. What rounding does is excused: of a disc, whose edge is
+no number that z can lie on, z_D - P(z_D - rho w_D) with rho = |z_D| / |w_D|, which weighs both alike and
+vanishes for every rho or for none.
 """
 
 from __future__ import annotations
@@ -21,20 +26,21 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from numba import types
 from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen, index_array, real_array
 from mcpframe.exceptions import ProblemError
-from mcpframe.jit import Indices, Vector, VectorOut, inline, kernel
+from mcpframe.jit import Indices, Matrix, Vector, VectorOut, callee, inline, kernel, window
 from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
-from mcpframe.problem.residual import natural_entry
+from mcpframe.problem.residual import ROUNDING, clip_into, natural_entry, reach_of, row_dot, terms
 
 D_NORMAL, D_FIRST, D_WIDTH, DISC_INTEGERS = range(4)
 D_MU, D_OFFSET, DISC_DOUBLES = range(3)
 """A disc in the tables of kernels: its normal row, its first row, how many rows; mu and c."""
-RESOLUTION = 1e-5
-"""Weight of the size of z in `scale`, as for friction problems: the edge of a disc is no number to lie on."""
+JUDGING = 3
+"""Vectors that the judge works on: what every row is off by, at which scale, and the terms of its sum."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -181,25 +187,41 @@ class ConeLCP:
         """Whether M is stored in compressed rows."""
         return self.rows.is_sparse
 
-    @cached_property
+    @property
     def scale(self) -> float:
-        """1 + ||q||_inf + what rounding leaves of impulses: solved means r <= tol * scale."""
-        on_discs = np.concatenate([self.discs.normal, self.discs.rows])
-        q, diagonal = np.abs(self.q[on_discs]), np.abs(self.M.diagonal()[on_discs])
-        with np.errstate(over="ignore"):
-            size = q[diagonal > 0.0] / diagonal[diagonal > 0.0]
-        return self.rows.scale + RESOLUTION * min(float(size.max(initial=0.0)), 1e300)
+        """1 + ||q||_inf: solved means judged residual <= tol * scale, each block at its own scale."""
+        return self.rows.scale
 
     def certify(self, z: Array) -> tuple[Array, Array, float]:
-        """Return z moved into its bounds and discs, w = M z + q, and the natural residual of that z."""
-        z = np.array(z, dtype=np.float64)
+        """Return z moved into its bounds and discs, w = M z + q, and the judged residual of that z."""
+        z, w, work = np.array(z, dtype=np.float64), np.full(self.n, np.nan), np.zeros(JUDGING * self.n)
         if not np.isfinite(z).all():
-            return z, np.full(self.n, np.nan), math.inf
-        discs = self.discs.table.ravel(), self.discs.sizes.ravel()
+            return z, w, math.inf
+        rows, discs = (self.q, self.lower, self.upper), (self.discs.table.ravel(), self.discs.sizes.ravel())
+        if not self.is_sparse:
+            return z, w, certify_cones(self.rows.M_dense, *rows, *discs, z, w, work)
         move_within(z, self.lower, self.upper, *discs)
         with np.errstate(over="ignore", invalid="ignore"):
-            w = np.asarray(self.M @ z + self.q)
-        return z, w, disc_residual(z, w, self.lower, self.upper, self.on_disc, *discs)
+            w[:] = self.M @ z + self.q
+        judged = judge_cones(*rows, *discs, z, w, 0.0, work)
+        if judged > ROUNDING * self.scale:
+            work[2 * self.n :] = abs(self.M) @ np.minimum(np.abs(z), self._reach)
+            judged = judge_cones(*rows, *discs, z, w, self._reach, work)
+        return z, w, judged
+
+    @cached_property
+    def _reach(self) -> float:
+        """The size that the data give to z, see `mcpframe.problem.residual`."""
+        largest = abs(self.M).max(axis=1).toarray().ravel()
+        used = largest > 0.0
+        return float(((1.0 + np.abs(self.q[used])) / largest[used]).max(initial=0.0))
+
+    def natural_residual(self, z: Array, w: Array) -> float:
+        """Return r(z), all rows at one scale."""
+        rows, discs = (self.q, self.lower, self.upper), (self.discs.table.ravel(), self.discs.sizes.ravel())
+        work = np.zeros(JUDGING * self.n)
+        judge_cones(*rows, *discs, z, w, 0.0, work)
+        return float(work[: self.n].max(initial=0.0))
 
     @property
     def equations(self) -> NDArray[np.bool_]:
@@ -264,37 +286,117 @@ def draw_in(z: Any, table: Any, sizes: Any, d: Any) -> None:
 
 
 @inline
-def disc_error(z: Any, w: Any, table: Any, sizes: Any, d: Any) -> Any:
-    """Return the largest entry of z - P(z - w) on disc d."""
+def disc_off(z: Any, w: Any, table: Any, sizes: Any, d: Any, rho: Any) -> Any:
+    """Return z - P(z - rho w) on disc d."""
     disc, size = d * DISC_INTEGERS, d * DISC_DOUBLES
     first, two = table[disc + D_FIRST], table[disc + D_WIDTH] == 2
     reach = sizes[size + D_MU] * max(z[table[disc + D_NORMAL]], 0.0) + sizes[size + D_OFFSET]
     z_2, w_2 = (z[first + 1], w[first + 1]) if two else (0.0, 0.0)
-    gap_1, gap_2 = disc_gap(z[first], z_2, w[first], w_2, reach)
-    return max(abs(gap_1), abs(gap_2))
+    return disc_gap(z[first], z_2, rho * w[first], rho * w_2, reach)
 
 
-@kernel(VectorOut, Vector, Vector, Indices, Vector)
-def move_within(z, lower, upper, table, sizes):  # type: ignore[no-untyped-def]
+@callee
+def fit(z, lower, upper, table, sizes):  # type: ignore[no-untyped-def]
     """Clip z into its bounds, then move what lies outside of its disc to the edge."""
-    for i in range(z.shape[0]):
-        z[i] = min(max(z[i], lower[i]), upper[i])
+    clip_into(lower, upper, z)
     for d in range(sizes.shape[0] // DISC_DOUBLES):
         draw_in(z, table, sizes, d)
 
 
-@kernel(Vector, Vector, Vector, Vector, Indices, Indices, Vector)
-def disc_residual(z, w, lower, upper, on_disc, table, sizes):  # type: ignore[no-untyped-def]
-    """Return r(z) for given w; +inf when anything is not finite."""
-    worst = 0.0
+@callee
+def row_errors(z, w, lower, upper, table, sizes, off):  # type: ignore[no-untyped-def]
+    """Write what every row is off by, +inf where anything is not finite."""
     for i in range(z.shape[0]):
-        if not (math.isfinite(z[i]) and math.isfinite(w[i])):
-            return math.inf
-        if on_disc[i] == 0:
-            worst = max(worst, natural_entry(z[i], w[i], lower[i], upper[i]))
+        finite = math.isfinite(z[i]) and math.isfinite(w[i])
+        off[i] = natural_entry(z[i], w[i], lower[i], upper[i]) if finite else math.inf
     for d in range(sizes.shape[0] // DISC_DOUBLES):
-        worst = max(worst, disc_error(z, w, table, sizes, d))
-    return worst
+        first = table[d * DISC_INTEGERS + D_FIRST]
+        gap_1, gap_2 = disc_off(z, w, table, sizes, d, 1.0)
+        off[first] = abs(gap_1) if math.isfinite(gap_1) else math.inf
+        if table[d * DISC_INTEGERS + D_WIDTH] == 2:
+            off[first + 1] = abs(gap_2) if math.isfinite(gap_2) else math.inf
+
+
+@callee
+def block_scales(q, table, scale):  # type: ignore[no-untyped-def]
+    """Write the scale of every row: 1 + |q_i|, the largest one of its contact."""
+    for i in range(q.shape[0]):
+        scale[i] = 1.0 + abs(q[i])
+    for into in (True, False):
+        for d in range(table.shape[0] // DISC_INTEGERS):
+            normal, first = table[d * DISC_INTEGERS + D_NORMAL], table[d * DISC_INTEGERS + D_FIRST]
+            for i in range(first, first + table[d * DISC_INTEGERS + D_WIDTH]):
+                if into:
+                    scale[normal] = max(scale[normal], scale[i])
+                else:
+                    scale[i] = scale[normal]
+
+
+@callee
+def excuse_discs(z, w, table, sizes, reach, off, scale, sums):  # type: ignore[no-untyped-def]
+    """Forget what rows on discs are off by where that is rounding of z and of the sums."""
+    for d in range(sizes.shape[0] // DISC_DOUBLES):
+        first = table[d * DISC_INTEGERS + D_FIRST]
+        last = first + table[d * DISC_INTEGERS + D_WIDTH] - 1
+        if max(off[first], off[last]) <= ROUNDING * scale[first]:
+            continue
+        impulse, speed = max(abs(z[first]), abs(z[last])), max(abs(w[first]), abs(w[last]))
+        rho = impulse / speed if impulse > 0.0 and speed > 0.0 else 1.0
+        gap_1, gap_2 = disc_off(z, w, table, sizes, d, rho)
+        rounding = ROUNDING * (min(impulse, reach) + rho * max(sums[first], sums[last]))
+        if max(abs(gap_1), abs(gap_2)) <= rounding:
+            off[first] = off[last] = 0.0
+
+
+@callee
+def judge(q, lower, upper, table, sizes, z, w, reach, work):  # type: ignore[no-untyped-def]
+    """Return the judged residual for given w, work as of `JUDGING`; +inf when anything is not finite.
+
+    Args:
+        reach: size that the data give to z, see `mcpframe.problem.residual`; 0 to excuse no rounding.
+    """
+    n = q.shape[0]
+    off, scale, sums = window(work, 0, n), window(work, n, n), window(work, 2 * n, n)
+    row_errors(z, w, lower, upper, table, sizes, off)
+    block_scales(q, table, scale)
+    if reach > 0.0:
+        excuse_discs(z, w, table, sizes, reach, off, scale, sums)
+    worst, largest = 0.0, 1.0
+    for i in range(n):
+        largest = max(largest, scale[i])
+        if reach > 0.0 and ROUNDING * scale[i] < off[i] <= ROUNDING * sums[i]:
+            continue
+        worst = max(worst, off[i] / scale[i])
+    return worst * largest
+
+
+@kernel(Matrix, Vector, Vector, Vector, Indices, Vector, VectorOut, VectorOut, VectorOut)
+def certify_cones(M, q, lower, upper, table, sizes, z, w, work):  # type: ignore[no-untyped-def]
+    """Move z into its bounds and discs, write w = M z + q, return the judged residual."""
+    n, largest = q.shape[0], 1.0
+    fit(z, lower, upper, table, sizes)
+    for i in range(n):
+        w[i] = q[i] + row_dot(M, i, z, 0, n)
+        largest = max(largest, 1.0 + abs(q[i]))
+    judged = judge(q, lower, upper, table, sizes, z, w, 0.0, work)
+    if judged > ROUNDING * largest:
+        reach, sums = reach_of(M, q), window(work, 2 * n, n)
+        for i in range(n):
+            sums[i] = terms(M, i, z, reach)
+        judged = judge(q, lower, upper, table, sizes, z, w, reach, work)
+    return judged
+
+
+@kernel(VectorOut, Vector, Vector, Indices, Vector)
+def move_within(z, lower, upper, table, sizes):  # type: ignore[no-untyped-def]
+    """As `fit`."""
+    fit(z, lower, upper, table, sizes)
+
+
+@kernel(Vector, Vector, Vector, Indices, Vector, Vector, Vector, types.float64, VectorOut)
+def judge_cones(q, lower, upper, table, sizes, z, w, reach, work):  # type: ignore[no-untyped-def]
+    """As `judge`, for problems whose M is not dense."""
+    return judge(q, lower, upper, table, sizes, z, w, reach, work)
 
 
 def _each(name: str, value: ArrayLike, k: int) -> Array:

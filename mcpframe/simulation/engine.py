@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import Contact
 from mcpframe.contact.detection.records import N_CONTACTS
+from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.law import FORCE_N, LawRows, find_law, law_rows
 from mcpframe.contact.law_kernel import pack_laws
 from mcpframe.exceptions import ModelError, NotSolvedError
@@ -36,6 +37,7 @@ from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
 from mcpframe.multibody.memory.loop_records import CERTAIN
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.state import State
+from mcpframe.problem.cone import certify_cones
 from mcpframe.problem.residual import certify_dense
 from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
@@ -88,12 +90,14 @@ class Engine:
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
         self._limit_law, self._laws = len(laws) - 2, pack_laws(laws, half, stepping.dt)
         self._formulation, self._solver = None, None
+        exact = stepping.formulation.directions == EXACT_CONE
+        self._exact = exact or any(law.discs for law in laws)
         if _are_affine(laws, half, quarter):
             self._formulation = stepping.formulation.stages(
                 model.tree.skeleton, self._IE, laws, half, stepping.dt
             )
         if self._formulation is not None:
-            self._solver = stepping.solver.stage()
+            self._solver = stepping.solver.stage(self._exact)
         self._host = HostStages(scene, Together(model, foreign), self.detector, (self._IE, self._XE), observe)
         start = scene.initial_state()
         self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
@@ -138,6 +142,7 @@ class Engine:
         A[[at.INVERSE, at.HOST]] = address(inverse_dynamics), self._host.door.address
         A[[at.PUSH_ERROR, at.GIFT_ERROR]] = address(push_error), address(gift_error)
         A[[at.FORCE_ERROR, at.ADAPT]] = address(force_error), address(adapt)
+        A[at.CERTIFY_CONES] = address(certify_cones)
         if self._formulation is not None:
             stages = self._formulation
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
@@ -151,7 +156,9 @@ class Engine:
         scene, tree = self.scene, self.scene.model.tree
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
-        work = Workspace(tree, self._formulation, self._solver, capacity, link.size, n_rows, self._laws)
+        work = Workspace(
+            tree, self._formulation, self._solver, capacity, link.size, n_rows, self._laws, self._exact
+        )
         work.take_settings(scene)
         work.take_hinges(tree, self._motors)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
@@ -290,9 +297,10 @@ def _laws(scene: Scene, materials: Sequence[Any], dt: float) -> list[LawRows]:
 
 def _are_affine(whole: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequence[LawRows]) -> bool:
     """Return whether laws change with dt in a straight line, and their directions not at all."""
-    parts = "N", "P", "R", "r", "beta_lower", "beta_upper", "sigma_lower", "sigma_upper"
+    parts = "N", "P", "R", "r", "beta_lower", "beta_upper", "sigma_lower", "sigma_upper", "disc_mu"
     for a, b, c in zip(whole, half, quarter, strict=True):
-        if not (np.array_equal(a.Wd, b.Wd) and np.array_equal(a.Wd, c.Wd)):
+        alike = (np.array_equal(a.Wd, other.Wd) and a.disc_rows == other.disc_rows for other in (b, c))
+        if not all(alike):
             return False
         for part in parts:
             x, y, z = (getattr(law, part) for law in (a, b, c))

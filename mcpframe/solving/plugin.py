@@ -113,8 +113,12 @@ class AbstractSolver(AbstractPlugin):
     def _solve(self, problem: Any, request: Request) -> Claim:
         """Look for a solution and say what was found."""
 
-    def stage(self) -> SolverStage | None:
-        """Return a kernel by which compiled code solves mixed LCPs as this solver does; None for none."""
+    def stage(self, discs: bool = False) -> SolverStage | None:
+        """Return a kernel by which compiled code solves mixed LCPs as this solver does; None for none.
+
+        Args:
+            discs: whether they have rows on discs, exact friction cones.
+        """
         return None
 
     def prepare(self, problem: MixedLCP, tol: float = 1e-9) -> Prepared:

@@ -9,8 +9,9 @@ contacts; the problem that it writes it describes in `IP`:
     IP[N_ROWS], and where in XR its M (by rows), q, lower and upper begin; the rows of the closures come
     first; then for everything that touches where in z its β and σ begin and how many there are, and which β
     is the normal impulse. M and q are what the laws make of its rows in contact components, w = A p + b
-    (`mcpframe.contact.step_rows`): IP[N_COMPONENTS], and where in XR its A (by rows) and b begin, for solvers
-    that take the cone itself.
+    (`mcpframe.contact.step_rows`): IP[N_COMPONENTS], and where in XR its A (by rows) and b begin. Exact cones
+    are rows of β on discs, in the tables of `mcpframe.problem.cone`: IP[N_DISCS], where in IR their rows and
+    in XR their sizes begin, and which of them are whose.
 
 What touches are contacts and, before them, joint limits: contacts whose law has one component, about or along
 the normal.
@@ -31,8 +32,9 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 # IP: the problem, then a row per contact.
-N_ROWS, M_AT, Q_AT, LOWER_AT, UPPER_AT, N_COMPONENTS, A_AT, B_AT, PROBLEM_HEAD = range(9)
-Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL, CONTACT_ROWS = range(6)
+N_ROWS, M_AT, Q_AT, LOWER_AT, UPPER_AT, N_COMPONENTS, A_AT, B_AT = range(8)
+N_DISCS, DISCS_AT, SIZES_AT, PROBLEM_HEAD = range(8, 12)
+Z_BETA, Z_BETAS, Z_SIGMA, Z_SIGMAS, Z_NORMAL, Z_DISC, Z_DISCS, CONTACT_ROWS = range(8)
 
 SHIFTS = 3
 """Speeds that a step adds to the velocity of a contact: along n, t_1 and t_2."""
@@ -104,6 +106,24 @@ call_solve = calls_of(
 )
 """solve(M, q, lower, upper, codes, warm, tol, z, W, IW): write z; return iterations. The first n codes are a
 basis to start from (where warm), and that of z on return; W, IW are workspaces."""
+call_solve_cones = calls_of(
+    types.int64(
+        Matrix,
+        Vector,
+        Vector,
+        Vector,
+        Indices,
+        Vector,
+        types.boolean,
+        types.float64,
+        VectorOut,
+        VectorOut,
+        IndicesOut,
+    ),
+    "solve_cones",
+)
+"""solve_cones(M, q, lower, upper, discs, sizes, warm, tol, z, W, IW): the same where rows lie on discs,
+tables as in `mcpframe.problem.cone`; it starts from z, where warm."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +149,7 @@ class SolverStage:
     """A solver that compiled code can call.
 
     Attributes:
-        solve: address of a kernel, as above.
+        solve: address of a kernel, as above: for problems with discs, or for those without.
         room: returns W, IW for up to so many rows.
     """
 

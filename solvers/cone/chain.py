@@ -30,6 +30,7 @@ from mcpframe.solvers.cone.units import (
     scale_problem,
     second,
     velocities,
+    weigh_errors,
 )
 
 SWEEPS, MORE_SWEEPS, ROUNDS = 10, 4, 3
@@ -194,7 +195,7 @@ def search(I, X, r, warm, tol, goal, stop):
     IndicesOut,
 )
 def solve_cones(M, q, lower, upper, table, sizes, warm, tol, z, X, I, stop):
-    """Solve a mixed LCP with discs from z where warm; write z and return its error, the natural residual.
+    """Solve a mixed LCP with discs from z where warm; write z and return its error, the judged residual.
 
     Args:
         M, q, lower, upper, table, sizes: the problem, discs in the order of their normals.
@@ -211,6 +212,7 @@ def solve_cones(M, q, lower, upper, table, sizes, warm, tol, z, X, I, stop):
     read_discs(I, X, table, sizes)
     choose_units(I, X, M)
     scale_problem(I, X, M, q, lower, upper, sizes)
+    weigh_errors(I, X, q, table)
     find_simple(I, X)
     largest = 0.0
     for i in range(n):

@@ -18,6 +18,8 @@ N_STEPS, N_SWEEPS, N_CENTRAL, STAGE = MEMORY.counts(4)
 """Linear systems of Newton's method, sweeps, and steps of the interior point, taken so far; which stage it
 is."""
 FACTOR_AT, SOLVE_AT = MEMORY.counts(2)
+CHAIN_AT, STOP = MEMORY.counts(2)
+"""For callers in compiled code: where `chain.solve_cones` is; what stops it, nothing."""
 LAPACK = MEMORY.integers(LAPACK_WORK)
 PIVOTS = MEMORY.integers("row + 1")
 
@@ -28,7 +30,8 @@ W, Q, LOWER, UPPER = (
     MEMORY.doubles("row"),
     MEMORY.doubles("row"),
 )
-UNIT_Z, UNIT_W = MEMORY.doubles("row"), MEMORY.doubles("row")
+UNIT_Z, UNIT_W, WEIGHT = MEMORY.doubles("row"), MEMORY.doubles("row"), MEMORY.doubles("row")
+"""WEIGHT: what the error of a row counts, the largest scale of a block over its own."""
 NORMAL, FIRST, WIDTH, KIND = (MEMORY.integers("disc") for _ in range(4))
 MU, OFFSET = MEMORY.doubles("disc"), MEMORY.doubles("disc")
 DISC_OF, DISCS_AT = MEMORY.integers("row"), MEMORY.integers("row")

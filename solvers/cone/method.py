@@ -40,6 +40,7 @@ from mcpframe.solvers.cone.workspace import thread_workspace
 from mcpframe.solvers.shared.alarm import NEVER, alarm
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
+from mcpframe.solving.stages import SolverStage
 
 Array = NDArray[np.float64]
 
@@ -63,6 +64,12 @@ class Cone(AbstractSolver):
     dense_rows: int = Field(
         1200, ge=1, description="rows up to which a problem is solved as a dense one, in compiled code"
     )
+
+    def stage(self, discs: bool = False) -> SolverStage | None:
+        """Return a kernel by which compiled code solves mixed LCPs with discs as this solver does."""
+        from mcpframe.solvers.cone.stage import cone_stage  # compiled when asked for
+
+        return cone_stage() if discs else None
 
     def _solve(self, problem: Any, request: Request) -> Claim:
         if isinstance(problem, FrictionProblem) and sp.issparse(problem.W) and problem.n > self.dense_rows:

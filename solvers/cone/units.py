@@ -15,6 +15,7 @@ from mcpframe.problem.cone import (
     D_WIDTH,
     DISC_DOUBLES,
     DISC_INTEGERS,
+    block_scales,
     disc_gap,
     length,
 )
@@ -107,6 +108,17 @@ def scale_problem(I, X, M, q, lower, upper, sizes):
 
 
 @callee
+def weigh_errors(I, X, q, table):
+    """Write what the error of each row counts beside those of others, see `mcpframe.problem.cone`."""
+    n, largest, weight = I[at.N], 1.0, window(X, I[at.WEIGHT], I[at.N])
+    block_scales(q, table, weight)
+    for i in range(n):
+        largest = max(largest, weight[i])
+    for i in range(n):
+        weight[i] = largest / weight[i]
+
+
+@callee
 def find_simple(I, X):
     """Mark discs that are a cone by themselves, and invert their blocks."""
     n, k = I[at.N], I[at.N_D]
@@ -148,15 +160,16 @@ def velocities(I, X, r, u):
 
 @callee
 def errors(I, X, r, u):
-    """Return the largest entry of the natural map in the problem's units, and its norm in scaled ones."""
+    """Return the judged error in the problem's units, and the norm of the natural map in scaled ones."""
     n = I[at.N]
-    unit, per = window(X, I[at.UNIT_Z], n), window(X, I[at.UNIT_W], n)
+    unit, per, weight = window(X, I[at.UNIT_Z], n), window(X, I[at.UNIT_W], n), window(X, I[at.WEIGHT], n)
     worst, merit = 0.0, 0.0
     for i in range(n):
         if get(I, I[at.DISC_OF] + i) >= 0:
             continue
         low, high = get(X, I[at.LOWER] + i), get(X, I[at.UPPER] + i)
-        worst = max(worst, natural_entry(unit[i] * r[i], per[i] * u[i], unit[i] * low, unit[i] * high))
+        error = natural_entry(unit[i] * r[i], per[i] * u[i], unit[i] * low, unit[i] * high)
+        worst = max(worst, weight[i] * error)
         merit += natural_entry(r[i], u[i], low, high) ** 2
     for d in range(I[at.N_D]):
         i, t = get(I, I[at.NORMAL] + d), get(I, I[at.FIRST] + d)
@@ -166,7 +179,7 @@ def errors(I, X, r, u):
         merit += gap_1 * gap_1 + gap_2 * gap_2
         a, b = unit[i], per[i]
         gap_1, gap_2 = disc_gap(a * r_1, a * r_2, b * u_1, b * u_2, a * reach)
-        worst = max(worst, abs(gap_1), abs(gap_2))
+        worst = max(worst, weight[i] * max(abs(gap_1), abs(gap_2)))
     if not merit < HOPELESS or not worst < HOPELESS:
         return HOPELESS, HOPELESS
     return worst, math.sqrt(merit)

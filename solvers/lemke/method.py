@@ -213,11 +213,11 @@ class Lemke(AbstractSolver):
         paths = self.attempts if self.max_pivots else 2**self.attempts
         return paths * first * (PIVOT_SECONDS + ENTRY_SECONDS * n * n)
 
-    def stage(self) -> SolverStage:
-        """Return a kernel by which compiled code solves mixed LCPs as this solver does."""
+    def stage(self, discs: bool = False) -> SolverStage | None:
+        """Return a kernel by which compiled code solves mixed LCPs as this solver does; no discs."""
         from mcpframe.solvers.lemke.stage import lemke_stage  # compiled when asked for
 
-        return lemke_stage(self.max_pivots, self.attempts)
+        return None if discs else lemke_stage(self.max_pivots, self.attempts)
 
     def _solve_batch(self, problems: Sequence[MixedLCP], requests: Sequence[Request]) -> list[Claim]:
         """Solve runs of small problems of one size in one call, without the interpreter lock in between."""

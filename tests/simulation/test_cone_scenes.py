@@ -1,5 +1,7 @@
 """Scenes with exact friction cones, `friction = "cone"`, against theory."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,11 @@ import mcpframe as mf
 from mcpframe.exceptions import OptionError
 from mcpframe.multibody.model.joining import joined
 from mcpframe.scene.settings import Stepping
+from mcpframe.simulation.hosting import HostStages
 
 GRAVITY = 9.81
+SAME = 1e-10
+"""m, rad and their rates: what the order of sums makes of a few hundred steps."""
 CERTIFIED = 1e-8
 """Worst certificate of these runs: contacts that are redundant share small impulses to some digits."""
 
@@ -111,3 +116,47 @@ def test_problems_of_such_runs_are_kept_in_files(tmp_path):
         np.testing.assert_array_equal(again.discs.table, problem.discs.table)
         np.testing.assert_array_equal(again.discs.sizes, problem.discs.sizes)
         assert mf.solve(again).ok
+
+
+SCENES = Path(__file__).parents[2] / "examples" / "scenes"
+
+
+def bouncing_box():
+    """A box that falls on an edge, slides, and is thrown back: impacts whose discs lean on what is stored."""
+    pose = mf.Pose.from_rpy((0.3, 0.2, 0.1), (0, 0, 0.4))
+    start = {"theta": {"box": pose}, "theta_dot": [1.0, 2.0, 0, 0, 0, 0]}
+    return scene_of(mf.systems.box(), mu=0.3, restitution=0.5, **start)
+
+
+def sliding_block():
+    heading = np.array([1.0, 1.0]) / np.sqrt(2.0)
+    return scene_of(mf.systems.box(), mu=0.4, theta_dot=[*heading, 0, 0, 0, 0])
+
+
+NATIVE = {
+    "quadruped": (lambda: mf.load_scene(SCENES / "quadruped.toml"), 0.1),
+    "sliding block": (sliding_block, 0.4),
+    "box stack": (lambda: mf.load_scene(SCENES / "box_stack.toml"), 0.1),
+    "pendulum": (lambda: mf.load_scene(SCENES / "pendulum_j14.toml").with_stepping(dt=2e-3), 1.6),
+    "bouncing box": (bouncing_box, 0.5),
+    "closed chain": (lambda: mf.load_scene(SCENES / "four_bar.toml"), 0.2),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_compiled_steps_are_those_of_the_formulation_in_python(name, monkeypatch):
+    make, duration = NATIVE[name]
+    exact = {"friction": "cone", "solver": "cone", "certify": "all"}
+    with monkeypatch.context() as alone:
+        for stage in ("_push", "_solve"):
+            alone.setattr(HostStages, stage, None)
+        compiled = mf.simulate(make(), duration=duration, **exact)
+    formulation = type(mf.formulation("os"))
+    monkeypatch.setattr(formulation, "stages", lambda self, *arguments: None)
+    python = mf.simulate(make(), duration=duration, **exact)
+    assert not compiled.failed.any()
+    assert len(compiled.impacts) == len(python.impacts)
+    np.testing.assert_allclose(compiled.theta, python.theta, atol=SAME)
+    np.testing.assert_allclose(compiled.theta_dot, python.theta_dot, atol=SAME)
+    np.testing.assert_array_equal(compiled.n_contacts, python.n_contacts)
+    assert np.nanmax(compiled.certificate, initial=0.0) < CERTIFIED

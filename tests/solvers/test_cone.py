@@ -219,9 +219,42 @@ def test_friction_that_leans_on_more_than_the_normal_impulse_is_solved(n_c):
 def test_the_residual_of_a_cone_lcp_is_that_of_its_conditions(rng):
     problem = ConeLCP(*contacts_with_more(rng, 3))
     for _ in range(20):
-        z, w, residual = problem.certify(rng.standard_normal(problem.n))
+        z, w, judged = problem.certify(rng.standard_normal(problem.n))
         np.testing.assert_allclose(w, problem.M @ z + problem.q, atol=1e-12)
-        assert residual == pytest.approx(natural_error(problem, z), rel=1e-12)
+        natural = natural_error(problem, z)
+        assert problem.natural_residual(z, w) == pytest.approx(natural, rel=1e-12)
+        assert natural <= judged <= natural * problem.scale
+        parts = problem.M, problem.q, problem.lower, problem.upper, problem.discs
+        assert ConeLCP(sp.csr_array(parts[0]), *parts[1:]).certify(z)[2] == pytest.approx(judged, rel=1e-9)
+
+
+def beside_a_huge_row(size):
+    """Two contacts, and a row of their own kind that is far larger."""
+    contacts = contact_system(2, "boxes", seed=3).exact_problem()
+    n, start = contacts.n, 3 * np.arange(2)
+    M, q = np.eye(n + 1), np.append(contacts.q, -size)
+    M[:n, :n] = contacts.W
+    lower = np.append(np.where(np.arange(n) % 3 == 0, 0.0, -np.inf), 0.0)
+    return ConeLCP(M, q, lower, np.inf, Discs(start, start + 1, 2, contacts.mu))
+
+
+def test_contacts_beside_a_huge_row_are_judged_at_their_own_scale():
+    problem = beside_a_huge_row(1e11)
+    solution = solved(problem)
+    alone = solved(beside_a_huge_row(1.0))
+    np.testing.assert_allclose(solution.z[:-1], alone.z[:-1], atol=SAME)
+    off = solution.z + np.append(np.full(problem.n - 1, 1e-3), 0.0)
+    z, w, judged = problem.certify(off)
+    assert judged > TIGHT * problem.scale  # though all rows at one scale would let it pass:
+    assert problem.natural_residual(z, w) < TIGHT * problem.scale
+
+
+def test_the_edge_of_a_disc_is_met_as_well_as_rounding_allows():
+    # Slides at 5 m/s under 1e9 N s: its friction impulse is known to 1e-7 N s, and no better.
+    M, q = np.diag([1e-9, 1e-9, 1e-9]), np.array([-1.0, 3.0, 4.0])
+    problem = ConeLCP(M, q, [0.0, -np.inf, -np.inf], np.inf, Discs([0], [1], 2, 0.3))
+    assert problem.certify([1e9, -0.18e9, -0.24e9 * (1.0 + 2e-16)])[2] <= 1e-12 * problem.scale
+    assert problem.certify([1e9, -0.18e9, -0.24e9 * (1.0 - 1e-12)])[2] > 1e-6 * problem.scale
 
 
 def test_a_point_outside_is_moved_to_the_edge_of_its_disc():

@@ -17,6 +17,7 @@ from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
 from mcpframe.contact.law_kernel import LAW_ROW
 from mcpframe.jit import inline
 from mcpframe.jit.memory import VECTOR, Memory, columns
+from mcpframe.problem.cone import JUDGING
 from mcpframe.solving.stages import SHIFTS as N_SHIFTS
 from mcpframe.solving.stages import SOFTNESS as N_SOFTNESS
 from mcpframe.spatial.lanes import get, put
@@ -24,15 +25,16 @@ from mcpframe.spatial.lanes import get, put
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
-    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, N_ADDRESSES,
-) = range(19)  # fmt: skip
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, N_ADDRESSES,
+) = range(20)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
 
 # Settings.
-CAPACITY, ROWS_EACH = count("touching"), count("rows")
-"""Contacts and limits that there is room for, and rows of z that each has at most."""
+CAPACITY, ROWS_EACH, CONE_ROWS = count("touching"), count("rows"), count("cone_rows")
+"""Contacts and limits that there is room for, and rows of z that each has at most; where cones are exact, the
+same, else 0: those that a point to start from is kept of."""
 EVERY, MAX_IMPACTS, EVENT_DRIVEN, NEWTON, RK4, EULER = (count() for _ in range(6))
 """Record every so many steps; most impacts of a step; scheme, law of restitution, integrator."""
 CLOSURE_BIAS, PROJECTS, REPEATED = count(), count(), count()
@@ -69,11 +71,11 @@ N_HISTORY, HELD = count(), count()
 """Steps whose accelerations are known, up to two; what pressed, and how, in the last."""
 N_OUT_IMPACTS = count()
 FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
-RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2 = (number() for _ in range(5))
+RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2, KNOWN_TIME = (number() for _ in range(6))
 """CERTIFICATE: the worst since the last record, NO_FIGURE where none was made. MIDDLE: of the steps whose
-accelerations are known."""
+accelerations are known. KNOWN_TIME: length of the step whose point is kept."""
 NO_FIGURE = -1.0
-N_FIGURES = MIDDLE_2 - RESIDUAL + 1
+N_FIGURES = KNOWN_TIME - RESIDUAL + 1
 START, TIME, SPEED, TRIAL = number(), number(), number(), number()
 """Begin of the step, time reached; the speed of the fastest point of any shape where the step begins; length
 of the last trial."""
@@ -111,8 +113,9 @@ SUSPECT = integers("touching")
 # Those of them that are resolved while others wait, where impacts are sequential.
 STRIKING = integers("touching", CONTACT_ROW)
 STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching")
-# Memory by key: what was closed, what has pressed since the last record, bases, the plan.
+# Memory by key: what was closed, what has pressed since the last record, bases, points, the plan.
 CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
+KNOWN_POINT = doubles("touching", "cone_rows")
 PLANNED_KEYS = integers("touching")
 TAKEN_KEYS, TAKEN_MODES = integers("taken"), integers("taken")
 _, T_POINT, T_NORMAL, T_GAP, TAKEN_ROW = columns(VECTOR, VECTOR, VECTOR, VECTOR)
@@ -124,9 +127,12 @@ N_FORCES, FORCE_KEYS, FORCES = count(), integers("taken"), doubles("taken", 8)
 CHANGED_BEFORE = integers(N_CHANGED)
 CLOSED_BEFORE, KNOWN_BEFORE = integers("touching"), integers("touching")
 CODES_BEFORE, TAKEN_BEFORE = integers("touching", "rows"), doubles("taken", TAKEN_ROW)
+POINT_BEFORE = doubles("touching", "cone_rows")
 FIGURES_BEFORE = doubles(N_FIGURES)
 # The problem, and what the formulation makes of its solution.
 Z, W_ROWS, RESPONSE, AFTER = doubles("row"), doubles("row"), doubles("dof"), doubles("dof")
+JUDGED = doubles(JUDGING, "row")
+"""What the judge works on where cones are exact."""
 ASKED = integers("loop_row")
 """Whether a row of a closure is asked for, or repeats others."""
 BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")

@@ -26,6 +26,7 @@ REMEMBERED = {
     "closed_keys": (at.CLOSED, at.N_CLOSED),
     "known_keys": (at.KNOWN_KEYS, at.N_KNOWN),
     "known_codes": (at.KNOWN_CODES, at.N_KNOWN),
+    "known_point": (at.KNOWN_POINT, at.N_KNOWN),
     "taken_keys": (at.TAKEN_KEYS, at.N_TAKEN),
     "taken_modes": (at.TAKEN_MODES, at.N_TAKEN),
     "taken": (at.TAKEN, at.N_TAKEN),
@@ -37,6 +38,7 @@ FIGURES = {
     "certificate": at.CERTIFICATE,
     "middle_1": at.MIDDLE_1,
     "middle_2": at.MIDDLE_2,
+    "known_time": at.KNOWN_TIME,
 }
 WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
 """Parts that go there whole."""
@@ -60,6 +62,7 @@ class Workspace:
         n_shapes: int,
         n_loop_rows: int,
         laws: tuple[Indices, Array],
+        exact: bool,
     ) -> None:
         self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
         n_z = n_loop_rows + capacity * self.rows
@@ -71,6 +74,7 @@ class Workspace:
         self.IS, self.XS = at.STEP.arrays(
             touching=capacity,
             rows=self.rows,
+            cone_rows=self.rows if exact else 0,
             taken=at.TAKEN_ROOM * capacity,
             row=n_z,
             loop_row=n_loop_rows,

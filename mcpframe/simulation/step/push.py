@@ -13,6 +13,7 @@ from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.loops import factor_loops, keep_wrenches, scale_loops
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
+from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.kick import ask_loops
@@ -25,7 +26,10 @@ from mcpframe.solving.stages import (
     PROBLEM_HEAD,
     Q_AT,
     SHIFTS,
+    SIZES_AT,
     SOFTNESS,
+    Z_DISC,
+    Z_DISCS,
     Z_NORMAL,
     Z_SIGMA,
     Z_SIGMAS,
@@ -94,7 +98,7 @@ def build(run, X, h):
 def lean(run):
     """Have friction lean on what is given back: to each row of σ its share P e_n of that, see `contact.law`.
 
-    The column of the normal impulse in these rows is what the law says of it.
+    The column of the normal impulse in these rows is what the law says of it. Discs become wider by mu of it.
     """
     IP, XR, n = run.IP, run.XR, run.IP[N_ROWS]
     for i in range(run.IS[at.N_TOUCHING]):
@@ -103,6 +107,9 @@ def lean(run):
         for k in range(first, first + get(IP, row + Z_SIGMAS)):
             q = IP[Q_AT] + k
             put(XR, q, get(XR, q) + get(XR, IP[M_AT] + k * n + normal) * given)
+        size = IP[SIZES_AT] + get(IP, row + Z_DISC) * DISC_DOUBLES
+        for k in range(get(IP, row + Z_DISCS)):
+            put(XR, size + k * DISC_DOUBLES + D_OFFSET, get(XR, size + k * DISC_DOUBLES + D_MU) * given)
 
 
 @callee

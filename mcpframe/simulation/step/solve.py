@@ -1,4 +1,7 @@
-"""Solve the problem that the formulation has written, from the basis that its contacts had; certify."""
+"""Solve the problem that the formulation has written, from the basis that its contacts had; certify.
+
+Where cones are exact, from the impulses that they had, which grow with the length of the step.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -7,20 +10,24 @@ import math
 
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
 from mcpframe.multibody.memory import loop_records as loops
+from mcpframe.problem.cone import DISC_DOUBLES, DISC_INTEGERS, JUDGING, certify_cones
 from mcpframe.problem.residual import certify_dense
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.touching import place_of
-from mcpframe.simulation.step.without_loops import solve_without_loops
+from mcpframe.simulation.step.without_loops import solve_cones, solve_without_loops
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
+    DISCS_AT,
     LOWER_AT,
     M_AT,
+    N_DISCS,
     N_ROWS,
     PROBLEM_HEAD,
     Q_AT,
+    SIZES_AT,
     UPPER_AT,
     Z_BETA,
     Z_BETAS,
@@ -35,6 +42,7 @@ STEP, COMPRESSION, DECOMPRESSION = range(3)
 """What a problem is of; it decides where the solver starts."""
 
 call_certify = by_address(certify_dense)
+call_certify_cones = by_address(certify_cones)
 
 
 @inline
@@ -131,8 +139,32 @@ def release_opening(run):
 
 
 @callee
+def recall_point(run, kind):
+    """Write the impulses that what touches had in the last step, none for others; return whether it had any.
+
+    Impacts start from nothing.
+    """
+    IS, XS, IP = run.IS, run.XS, run.IP
+    for i in range(IP[N_ROWS]):
+        put(XS, IS[at.Z] + i, 0.0)
+    if kind != STEP or not XS[at.KNOWN_TIME] > 0.0:
+        return False
+    longer, any_known = XS[at.TRIAL] / XS[at.KNOWN_TIME], False
+    for i in range(IS[at.N_TOUCHING]):
+        known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
+        if known >= 0:
+            any_known = True
+            for k in range(rows_of(IP, i)):
+                impulse = get(XS, IS[at.KNOWN_POINT] + known * IS[at.CONE_ROWS] + k)
+                put(XS, IS[at.Z] + row_of(IP, i, k), longer * impulse)
+    return any_known
+
+
+@callee
 def start_basis(run, kind):
-    """Write codes to start from; those of closures are always in the basis."""
+    """Write codes to start from, those of closures are always in the basis; return whether to start there."""
+    if run.IS[at.CONE_ROWS] > 0:
+        return recall_point(run, kind)
     for i in range(run.IE[loops.N_ROWS]):
         run.codes[i] = BASIC
     if kind == STEP:
@@ -141,21 +173,38 @@ def start_basis(run, kind):
         press_new(run)
     else:
         release_opening(run)
+    return True
 
 
 @callee
 def remember_basis(run):
-    """Keep the codes of what touches for the next step."""
-    IS, IP = run.IS, run.IP
+    """Keep codes and impulses of what touches for the next step."""
+    IS, XS, IP = run.IS, run.XS, run.IP
+    put(XS, at.KNOWN_TIME, XS[at.TRIAL])
     for i in range(IS[at.N_TOUCHING]):
         put(IS, IS[at.KNOWN_KEYS] + i, key_of(run, i))
+        for k in range(min(rows_of(IP, i), IS[at.CONE_ROWS])):
+            put(XS, IS[at.KNOWN_POINT] + i * IS[at.CONE_ROWS] + k, get(XS, IS[at.Z] + row_of(IP, i, k)))
         for k in range(rows_of(IP, i)):
             put(IS, IS[at.KNOWN_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row_of(IP, i, k)])
     put(IS, at.N_KNOWN, IS[at.N_TOUCHING])
 
 
 @callee
-def solve_natively(run):
+def judge(run, rows, z):
+    """Return the judged residual of z, moved to where it may be."""
+    IS, IP, n = run.IS, run.IP, run.IP[N_ROWS]
+    w = window(run.XS, IS[at.W_ROWS], n)
+    if IS[at.CONE_ROWS] == 0:
+        return call_certify(run.A[at.CERTIFY], (*rows, z, w))
+    discs = window(run.IR, IP[DISCS_AT], IP[N_DISCS] * DISC_INTEGERS)
+    sizes = window(run.XR, IP[SIZES_AT], IP[N_DISCS] * DISC_DOUBLES)
+    work = window(run.XS, IS[at.JUDGED], JUDGING * n)
+    return call_certify_cones(run.A[at.CERTIFY_CONES], (*rows, discs, sizes, z, w, work))
+
+
+@callee
+def solve_natively(run, warm):
     """Solve the problem by the solver's kernel; return whether its residual is within the tolerance."""
     IS, XS, IP, XR = run.IS, run.XS, run.IP, run.XR
     n = IP[N_ROWS]
@@ -165,15 +214,17 @@ def solve_natively(run):
     for i in range(n):
         scale = max(scale, 1.0 + abs(q[i]))
     tol = XS[at.TOL] * scale
-    iterations, residual, w = 0, math.inf, window(XS, IS[at.W_ROWS], n)
+    iterations, residual, rows = 0, math.inf, (M, q, lower, upper)
     if run.IE[loops.N_ROWS] > 0 and IS[at.FACTORED] == at.MIDDLE:
-        iterations = solve_without_loops(run, tol)
-        residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, w))
+        iterations = solve_without_loops(run, warm, tol)
+        residual = judge(run, rows, z)
     if not residual <= tol:
-        iterations += call_solve(
-            run.A[at.SOLVE], (M, q, lower, upper, run.codes, True, tol, z, run.W, run.IW)
-        )
-        residual = call_certify(run.A[at.CERTIFY], (M, q, lower, upper, z, w))
+        if IS[at.CONE_ROWS] == 0:
+            problem = *rows, run.codes, True, tol, z, run.W, run.IW
+            iterations += call_solve(run.A[at.SOLVE], problem)
+        else:
+            iterations += solve_cones(run, rows, warm, tol, z)
+        residual = judge(run, rows, z)
     put(IS, at.ITERATIONS, IS[at.ITERATIONS] + iterations)
     if residual <= tol:
         put(IS, at.N_SOLVES, IS[at.N_SOLVES] + 1)
@@ -190,10 +241,10 @@ def solve_problem(run, X, kind, rise):
     something is to rise that cannot, at the speed `rise`, that is no failure but an answer: NO_SOLUTION.
     """
     IS = run.IS
-    start_basis(run, kind)
+    warm = start_basis(run, kind)
     clock = cycles()
     code = at.DONE
-    if IS[at.HOST_SOLVE] != 0 or not solve_natively(run):
+    if IS[at.HOST_SOLVE] != 0 or not solve_natively(run, warm):
         code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)
     put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
     if code == at.DONE and kind == STEP:

@@ -14,8 +14,20 @@ from __future__ import annotations
 from mcpframe.jit import callee, matrix_window, window
 from mcpframe.multibody.kernels.loops import solve_loops
 from mcpframe.multibody.memory import loop_records as loops
+from mcpframe.problem.cone import D_FIRST, D_NORMAL, DISC_DOUBLES, DISC_INTEGERS
 from mcpframe.simulation.memory import slots as at
-from mcpframe.solving.stages import LOWER_AT, M_AT, N_ROWS, Q_AT, UPPER_AT, call_solve
+from mcpframe.solving.stages import (
+    DISCS_AT,
+    LOWER_AT,
+    M_AT,
+    N_DISCS,
+    N_ROWS,
+    Q_AT,
+    SIZES_AT,
+    UPPER_AT,
+    call_solve,
+    call_solve_cones,
+)
 from mcpframe.spatial.lanes import get, put
 
 
@@ -65,7 +77,25 @@ def expand(run):
 
 
 @callee
-def solve_without_loops(run, tol):
+def number_discs(run, by):
+    """Count the rows of discs from another one."""
+    for d in range(run.IP[N_DISCS]):
+        disc = run.IP[DISCS_AT] + d * DISC_INTEGERS
+        for part in (D_NORMAL, D_FIRST):
+            put(run.IR, disc + part, get(run.IR, disc + part) + by)
+
+
+@callee
+def solve_cones(run, rows, warm, tol, z):
+    """Write z of rows with the discs of the problem by the solver's kernel; return its iterations."""
+    k = run.IP[N_DISCS]
+    discs = window(run.IR, run.IP[DISCS_AT], k * DISC_INTEGERS)
+    sizes = window(run.XR, run.IP[SIZES_AT], k * DISC_DOUBLES)
+    return call_solve_cones(run.A[at.SOLVE], (*rows, discs, sizes, warm, tol, z, run.W, run.IW))
+
+
+@callee
+def solve_without_loops(run, warm, tol):
     """Write z of the problem, the factor of whose Λ_b is there; return the solver's iterations."""
     IP, XR, XS, n_b = run.IP, run.XR, run.XS, run.IE[loops.N_ROWS]
     n, iterations = IP[N_ROWS] - n_b, 0
@@ -76,7 +106,13 @@ def solve_without_loops(run, tol):
         M, q = matrix_window(XS, at_M, n, n), window(XS, at_M + n * n, n)
         bounds = window(XR, IP[LOWER_AT] + n_b, n), window(XR, IP[UPPER_AT] + n_b, n)
         z, codes = window(XS, run.IS[at.Z] + n_b, n), window(run.codes, n_b, 2 * n)
-        problem = M, q, bounds[0], bounds[1], codes, True, tol, z, run.W, run.IW
-        iterations = call_solve(run.A[at.SOLVE], problem)
+        rows = M, q, bounds[0], bounds[1]
+        if run.IS[at.CONE_ROWS] == 0:
+            problem = *rows, codes, True, tol, z, run.W, run.IW
+            iterations = call_solve(run.A[at.SOLVE], problem)
+        else:
+            number_discs(run, -n_b)
+            iterations = solve_cones(run, rows, warm, tol, z)
+            number_discs(run, n_b)
     expand(run)
     return iterations
