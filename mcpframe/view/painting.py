@@ -7,6 +7,7 @@ before it, so that impacts are not missed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from mcpframe.arrays import Array
 from mcpframe.simulation.recording.steps import MODES, NONE, SEPARATING, SLIDING, STICKING
 from mcpframe.view.contact_marks import ContactMarks
 from mcpframe.view.outlines import SHADE
-from mcpframe.view.palette import BLACK, BLUE, ORANGE, VERMILION
+from mcpframe.view.palette import BLACK, BLUE, CLUSTERS, ORANGE, VERMILION
 from mcpframe.view.scenery import nice_length
 from mcpframe.view.stage import MARGIN, Body, Stage
 
@@ -66,7 +67,7 @@ def _surroundings(axis: Axes, stage: Stage) -> None:
     axis.set(xlim=stage.window[[0, 2], 0], ylim=stage.window[[0, 2], 1], aspect="equal")
     axis.set_axis_off()
     _planes(axis, stage)
-    _bodies(axis, stage.scenery, NONE)
+    _bodies(axis, stage.scenery, {NONE: WORLD_BODY})
     for line in stage.camera.project(stage.frame):
         axis.plot(*line.T, color=WORLD_BODY, linewidth=4.0, solid_capstyle="round")
 
@@ -74,7 +75,7 @@ def _surroundings(axis: Axes, stage: Stage) -> None:
 def _moving(axis: Axes, stage: Stage, i: int, opacity: float = 1.0) -> None:
     for line in stage.sticks(i):
         axis.plot(*line.T, color=EDGE, linewidth=2.5, solid_capstyle="round", alpha=opacity)
-    _bodies(axis, stage.bodies[i], stage.trajectory.model.n_links - 1, opacity)
+    _bodies(axis, stage.bodies[i], _link_colours(stage, i), opacity)
     axis.plot(*stage.camera.project(stage.anchors).T, "s", color=EDGE, markersize=4.0)
 
 
@@ -116,13 +117,20 @@ def _planes(axis: Axes, stage: Stage) -> None:
         axis.fill(*corners.T, facecolor=GROUND, edgecolor="none", zorder=BEHIND)
 
 
-def _bodies(axis: Axes, bodies: list[Body], last: int, opacity: float = 1.0) -> None:
-    """Draw bodies in their order, as one collection; the last link stands out."""
+def _link_colours(stage: Stage, i: int) -> dict[int, str]:
+    """Return the colours of links: one for those of a rigid cluster; else the last link stands out."""
+    run, k = stage.trajectory, int(stage.frames[i])
+    if run.active_joints[k] >= 0:
+        return {link: CLUSTERS[c % len(CLUSTERS)] for link, c in enumerate(run.clusters_at(k).tolist())}
+    return {**dict.fromkeys(range(run.model.n_links), LINK), run.model.n_links - 1: LAST_LINK}
+
+
+def _bodies(axis: Axes, bodies: list[Body], shades: Mapping[int, str], opacity: float = 1.0) -> None:
+    """Draw bodies in their order, as one collection, in the colours of their links."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    base = {k: np.array(to_rgb(LAST_LINK if k == last else LINK)) for k, _ in bodies}
-    base[NONE] = np.array(to_rgb(WORLD_BODY))
+    base = {k: np.array(to_rgb(shade)) for k, shade in shades.items()}
     drawn = [(corners, brightness * base[k]) for k, seen in bodies for corners, brightness in seen]
     if drawn:
         corners, colours = zip(*drawn, strict=True)
@@ -152,8 +160,12 @@ def colours() -> Array:
     from matplotlib.colors import to_rgb
 
     plain = (BLACK, "#FFFFFF", EDGE, GROUND, GROUND_EDGE, GRID, FIELD, FORCE, BLUE, ORANGE)
-    bodies = np.array([to_rgb(colour) for colour in (LINK, LAST_LINK, WORLD_BODY)])
-    shades = np.concatenate([bodies * brightness for brightness in np.linspace(SHADE, 1.0, 5)])
+    bodies, clusters = (
+        np.array([to_rgb(colour) for colour in some]) for some in ((LINK, LAST_LINK, WORLD_BODY), CLUSTERS)
+    )
+    shades = np.concatenate(
+        [brightness * np.concatenate([bodies, clusters]) for brightness in np.linspace(SHADE, 1.0, 5)]
+    )
     pure = np.concatenate([[to_rgb(colour) for colour in plain], bodies])
     blends = [(1.0 - share) * a + share * b for a, b in combinations(pure, 2) for share in (1 / 3, 2 / 3)]
     return np.concatenate([pure, shades, blends])

@@ -7,6 +7,8 @@ COLOURS = (
     *("#D55E00", "#000000", "#999933", "#882255", "#777777"),
 )
 BLUE, ORANGE, GREEN, PINK, SKY, VERMILION, BLACK = COLOURS[:7]
+CLUSTERS = COLOURS[:6]
+"""Of neighbouring rigid clusters, in turn."""
 MARKERS = "osD^vPX*hp"
 ALL, SOME, NONE = "#DCEAF5", "#F5C04A", "#D55E00"
 """Fills for: all problems solved (pale), most of them, none."""

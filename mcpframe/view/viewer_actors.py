@@ -17,7 +17,7 @@ from mcpframe.simulation.recording.steps import Codes, Indices
 from mcpframe.spatial.transforms import Pose, quaternion_from_rotation
 from mcpframe.view.contact_marks import ContactMarks, contact_marks
 from mcpframe.view.painting import EDGE, FIELD, GRID, LAST_LINK, LINK, LONGEST_ARROW, WORLD_BODY
-from mcpframe.view.palette import COLOURS
+from mcpframe.view.palette import CLUSTERS
 from mcpframe.view.plots import MODE_COLOURS
 from mcpframe.view.scenery import patch
 from mcpframe.view.stage import Stage
@@ -31,9 +31,6 @@ SEE_THROUGH = 0.45
 """Opacity of bodies where one wants to see through them."""
 BEHIND = 2e-4
 """How far the grid on a plane is lifted from it, over the scene's size: else they flicker."""
-
-CLUSTERS = COLOURS[:6]
-"""Of neighbouring rigid clusters, in turn."""
 
 Colour = tuple[int, int, int]
 

@@ -15,7 +15,7 @@ SCRIPT = ROOT / "examples" / "benchmarks" / "adaptive.py"
 SCENES = sorted((ROOT / "examples" / "scenes" / "adaptive").glob("*.toml"))
 
 
-@pytest.mark.parametrize("part", ["steps", "choices", "contacts", "accuracy"])
+@pytest.mark.parametrize("part", ["steps", "choices", "runs", "contacts", "accuracy", "scenes", "problems"])
 def test_parts_of_the_benchmark_are_measured(tmp_path, part):
     words = ["--quick", "--only", part, "--out", str(tmp_path)]
     run = subprocess.run([sys.executable, str(SCRIPT), *words], cwd=tmp_path, capture_output=True, text=True)

@@ -44,3 +44,20 @@ def test_the_viewer_paints_clusters(run):
     clusters = run.clusters_at(-1)
     for one, other, a, b in zip(colours[1:], colours, clusters[1:], clusters, strict=False):
         assert (tuple(one) == tuple(other)) == (a == b)
+
+
+def test_pictures_paint_clusters(run):
+    from matplotlib.colors import to_hex
+
+    from mcpframe.view.figures import new_figure
+    from mcpframe.view.painting import paint
+    from mcpframe.view.palette import CLUSTERS
+    from mcpframe.view.stage import Stage
+
+    axis = new_figure(4.0, 4.0).subplots()
+    stage = Stage(run, np.array([len(run) - 1]), 0.0)
+    paint(axis, stage, 0)
+    shades = {to_hex(colour).upper() for colour in axis.collections[0].get_facecolors()}
+    clusters = run.clusters_at(-1)
+    expected = {CLUSTERS[c % len(CLUSTERS)] for c in clusters.tolist()}
+    assert shades == expected

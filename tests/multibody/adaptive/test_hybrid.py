@@ -101,6 +101,28 @@ def test_problems_of_os_are_those_of_the_active_columns(rng):
         np.testing.assert_allclose(b, G @ free + StepTerms(steps[1], 4).c_u, atol=EXACT * scale(b))
 
 
+def test_rates_after_a_step_are_those_of_the_active_rows(rng):
+    """Mass_aa (θ̇+ - θ̇)_a = -dt C_a + J_a* impulses, by the dense equations of the whole."""
+    for state in contact_states(rng):
+        active = some_links(rng, state, 0.6)
+        active[0] = True
+        hybrid = state.hybrid(active)
+        whole, a = still(state, hybrid), hybrid.dofs
+        tips = [link.name for link in state.model.links][-3:]
+        against = -whole.node_velocities(tips)[:, 3:] + (0.0, 0.0, 0.1)
+        contacts = [
+            mf.Contact(name, "world", whole.pose(name).position, normal, 0.5)
+            for name, normal in zip(tips, against, strict=True)
+        ]
+        problem, recovery = mf.formulation("os").build(mf.ContactStep(hybrid, contacts, dt=1e-3))
+        outcome = mf.formulation("os").recover(recovery, mf.solve(problem, "auto", throw=True))
+        J = whole.jacobian(tips).reshape(3, 2, 3, -1)[:, 1].reshape(9, -1)[:, a]
+        push = J.T @ np.ravel(outcome.impulses) - 1e-3 * whole.bias_force()[a]
+        expected = hybrid.theta_dot + np.linalg.solve(whole.mass_matrix()[np.ix_(a, a)], push)
+        np.testing.assert_allclose(outcome.theta_dot, expected, atol=EXACT * scale(expected))
+        assert np.any(outcome.impulses)
+
+
 @pytest.mark.parametrize("law", ["frictionless", "coulomb", {"name": "torsional", "radius": 0.02}])
 def test_every_formulation_finds_the_same_rates_on_a_hybrid_body(rng, law):
     state = next(contact_states(rng))

@@ -1,0 +1,78 @@
+"""What steps, choices, whole runs and collisions of adaptive bodies cost."""
+
+from __future__ import annotations
+
+import numpy as np
+from adaptive_bodies import INTERVAL, Body, least, on_bars, step_times, swinging
+
+import mcpframe as mf
+from mcpframe.multibody.adaptive import records as at
+from mcpframe.multibody.kernels import entries
+
+Rows = list[list[str]]
+SIZES = (200, 40), (300, 60), (500, 70), (5000, 70)
+WITHOUT = {(200, 40): 2.4, (300, 60): 2.8, (500, 70): 3.7, (5000, 70): 19.0}
+WITH = {(300, 60): 2.1, (500, 70): 2.9, (5000, 70): 15.0}
+"""How many times faster steps with eight contacts are asked to be, without and with the contact problems."""
+REPEATS = 6
+
+
+def steps(quick: bool) -> tuple[list[str], Rows]:
+    """Kinematics and free acceleration."""
+    head, rows = ["n", "full us", "ns per link", "d", "hybrid us", "ns per cluster (≤ 50)"], []
+    for n, _ in SIZES[:2] if quick else SIZES:
+        for d in (40, 70) if quick else (10, 40, 70, 150):
+            body = Body(n, d)
+            full = least(lambda b=body: entries.free_dynamics(b.IT, b.XT, 0), 0.1)
+            hybrid = least(lambda b=body: entries.free_dynamics(b.I, b.X, 0), 0.1)
+            times = f"{full:.1f}", f"{1e3 * full / n:.0f}", str(d), f"{hybrid:.2f}", f"{1e3 * hybrid / d:.0f}"
+            rows.append([str(n), *times])
+    return head, rows
+
+
+def choices(quick: bool) -> tuple[list[str], Rows]:
+    """A whole choice."""
+    head = ["n", "d", "full sweep us", "choice us (≤ 110 at 5000)", "in full sweeps (≤ 2.3 up to 500)"]
+    rows = []
+    for n, d in SIZES[:1] if quick else SIZES:
+        body = Body(n, d)
+        full = least(lambda b=body: entries.free_dynamics(b.IT, b.XT, 0), 0.2)
+        chosen = least(body.choose, 0.3)
+        rows.append([str(n), str(d), f"{full:.1f}", f"{chosen:.1f}", f"{chosen / full:.1f}"])
+    return head, rows
+
+
+def runs(quick: bool) -> tuple[list[str], Rows]:
+    """Whole steps, a choice every 15, beside full ones: times faster."""
+    head = ["cable", "n", "d", "n/d", "contacts", "full us", "adaptive us", "without solves", "asked"]
+    head, rows = [*head, "with solves", "asked"], []
+    for make, name in ((swinging, "swings"), (on_bars, "on eight bars")):
+        for n, d in SIZES[:1] if quick else SIZES:
+            count = INTERVAL * (1 if quick else max(2, 3000 // (INTERVAL * (n // 20))))
+            full = step_times(make(n, None), count, REPEATS)
+            own = step_times(
+                make(n, mf.Adaptive(active=d, interval=INTERVAL, at_contacts="none")), count, REPEATS
+            )
+            held = make is on_bars
+            asked = [str(targets.get((n, d), "")) if held else "" for targets in (WITHOUT, WITH)]
+            ratios = f"{full[0] / own[0]:.1f}", asked[0], f"{full[1] / own[1]:.1f}", asked[1]
+            touching = f"{full[2]:.1f}, {own[2]:.1f}"
+            sizes = str(n), str(d), f"{n / d:.1f}", touching, f"{full[1]:.0f}", f"{own[1]:.0f}"
+            rows.append([name, *sizes, *ratios])
+    return head, rows
+
+
+def contacts(quick: bool) -> tuple[list[str], Rows]:
+    """A collision by active joints of 300: kinematics, sweep and compliance of a contact [G06, figure 7]."""
+    n = 300
+    head = ["active joints", "us per collision", "ns per active joint (≤ 70)", "R² of a line (≥ 0.99)"]
+    sizes = (20, 60, 100) if quick else (20, 40, 60, 100, 150, 200, 299)
+    times = []
+    for d in sizes:
+        body = Body(n, d)
+        state = body.state.hybrid(at.MEMORY.part(body.IA, body.XA, at.ACTIVE) != 0)
+        IR, XR, _, _ = state._space([mf.Node("link_300")])
+        call = (state.I, state.X, IR, XR, 0)
+        times.append(least(lambda c=call: entries.node_compliance(*c), 0.3))
+    line = f"{np.corrcoef(sizes, times)[0, 1] ** 2:.4f}"
+    return head, [[str(d), f"{t:.2f}", f"{1e3 * t / d:.0f}", line] for d, t in zip(sizes, times, strict=True)]

@@ -1,0 +1,137 @@
+"""How far adaptive runs are from full ones: a swinging cable, the scenes, their contact problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from adaptive_bodies import swinging
+
+import mcpframe as mf
+from mcpframe.scene.settings import Output
+from mcpframe.simulation.engine import Engine
+
+Rows = list[list[str]]
+SCENES = Path(__file__).parents[1] / "scenes/adaptive"
+PUBLISHED = {"pegs": "5", "holes": "5", "bridge": "8"}
+REPEATS, MANY = 3, 1000
+"""How often times are taken; dofs from which on not every step is recorded meanwhile."""
+TOUCHING, FEW, EACH, RANK = 1e-4, 3, 12, 1e-8
+"""Where problems are looked at: the gap up to which shapes touch, m, contacts at least, every so many rows;
+singular values over the largest entry that count."""
+
+
+def accuracy(quick: bool) -> tuple[list[str], Rows]:
+    """The tip of a swinging cable of 300 links, 6 m, beside that of the full run, 2 s."""
+    n, duration = (60, 0.5) if quick else (300, 2.0)
+    head, rows = ["active", "interval", "rms of the tip, mm", "largest, mm", "loss, J", "asked, mm"], []
+
+    def tip(asked: mf.Adaptive | None) -> tuple[Any, mf.Trajectory]:
+        run = mf.simulate(replace(swinging(n, asked, 6.0), output=Output(every=40)), duration=duration)
+        return run.motion_of(run.last_link)[0], run
+
+    full, _ = tip(None)
+    targets = {60: "10", 100: "2"}
+    for d in (20, 40) if quick else (20, 40, 60, 100, 150):
+        for interval in (10,) if quick else (5, 10, 15, 30):
+            place, run = tip(mf.Adaptive(active=d, interval=interval))
+            off = np.linalg.norm(place - full, axis=1)
+            figures = f"{1e3 * np.sqrt((off**2).mean()):.2f}", f"{1e3 * off.max():.1f}"
+            target = targets.get(d, "") if interval in (10, 15) else ""
+            rows.append([str(d), str(interval), *figures, f"{run.rigid_loss.sum():.3g}", target])
+    return head, rows
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run, least mean processor time of its steps and of solves in them, us, mean contacts at a time."""
+
+    run: mf.Trajectory
+    spent: float
+    solving: float
+    contacts: float
+
+    @staticmethod
+    def of(scene: mf.Scene, repeats: int) -> Told:
+        """Run a scene certified, then for time, every step recorded where that is not much."""
+        every = 1 if scene.model.n_dofs < MANY else scene.output.every
+        plain = replace(
+            scene, stepping=scene.stepping.with_options(certify="none"), output=Output(every=every)
+        )
+        count, best, contacts = round(scene.stepping.duration / scene.stepping.dt), (np.inf, 0.0), np.nan
+        for _ in range(repeats):
+            engine, state = Engine(plain), plain.initial_state()
+            clock, begin = perf_counter(), process_time()
+            block = engine.advance(state, 0, count)
+            spent, passed = 1e6 * (process_time() - begin) / count, perf_counter() - clock
+            best = min(best, (spent, spent * float(block.solve_seconds.sum()) / passed))
+            contacts = float(block.n_contacts.mean()) if every == 1 else np.nan
+        return Told(mf.simulate(scene, certify="all"), *best, contacts)
+
+    def beside(self, full: Told, published: str) -> list[str]:
+        """Return time, contacts and error of a run beside the full one."""
+        kept = np.intersect1d(self.run.time, full.run.time)
+        places = [t.run.link_poses(np.searchsorted(t.run.time, kept))[1] for t in (self, full)]
+        hit = full.run.time[int(np.argmax(full.run.n_contacts > 0))]
+        off = np.linalg.norm(places[0] - places[1], axis=2)[kept >= hit]
+        return [
+            f"{self.spent:.0f}",
+            f"{self.solving:.0f}",
+            f"{full.spent / self.spent:.2f}",
+            f"{(full.spent - full.solving) / (self.spent - self.solving):.2f}",
+            published,
+            "" if np.isnan(self.contacts) else f"{self.contacts:.2f}",
+            f"{np.sqrt((off**2).mean()):.3f}",
+            f"{self.run.rigid_loss.sum():.3g}",
+            f"{np.nanmax(self.run.certificate):.0e}",
+        ]
+
+
+def scenes(quick: bool) -> tuple[list[str], Rows]:
+    """The scenes, full and adaptive, by what new contacts do [G06, figures 4 to 6]."""
+    head = ["scene", "n/d", "at contacts", "us per step", "of it solves", "times faster", "without solves"]
+    head += ["published", "contacts", "rms after the first contact, m", "loss, J", "worst certificate"]
+    rows = []
+    for name in ("pegs",) if quick else ("pegs", "holes", "bridge", "net", "cable"):
+        scene = mf.load_scene(SCENES / f"{name}.toml", {"stepping.duration": 0.02} if quick else None)
+        scene = replace(scene, stepping=scene.stepping.with_options(on_failure="auto"))
+        assert scene.adaptive is not None
+        few = quick or name == "cable"
+        full = Told.of(replace(scene, adaptive=None), 1 if few else REPEATS)
+        dofs, published = f"{scene.model.n_dofs}/{scene.adaptive.active}", PUBLISHED.get(name, "")
+        rows.append([name, dofs, "full", *full.beside(full, published)])
+        for policy in ("twice",) if few else ("none", "event", "twice"):
+            asked = replace(scene, adaptive=scene.adaptive.with_options(at_contacts=policy))
+            rows.append([name, dofs, policy, *Told.of(asked, 1 if few else REPEATS).beside(full, published)])
+    return head, rows
+
+
+def problems(quick: bool) -> tuple[list[str], Rows]:
+    """Contact problems of the same states, full and hybrid, solved from nothing by lemke."""
+    head = ["scene", "states", "rows", "rank, full", "hybrid", "pivots, full", "hybrid"]
+    rows = []
+    for name in ("pegs",) if quick else ("pegs", "bridge"):
+        scene = mf.load_scene(SCENES / f"{name}.toml", {"stepping.duration": 0.4} if quick else None)
+        run = mf.simulate(scene, certify="none", on_failure="auto")
+        found = [one for k in range(0, len(run), EACH) if (one := _at(scene, run, k)) is not None]
+        rows.append([name, str(len(found)), *(f"{mean:.1f}" for mean in np.mean(found, axis=0))])
+    return head, rows
+
+
+def _at(scene: mf.Scene, run: mf.Trajectory, k: int) -> list[float] | None:
+    """Return rows, and ranks and pivots, full and hybrid, of the problem at a row of a run; None for few."""
+    state, clusters = run.state(k), run.clusters_at(k)
+    contacts = list(scene.detector().contacts(state, TOUCHING))
+    if len(contacts) < FEW:
+        return None
+    hybrid = state.hybrid(np.diff(clusters, prepend=-1) != 0)
+    ranks, pivots, n = [], [], 0
+    for one in (state, hybrid):
+        problem, _ = scene.stepping.formulation.build(mf.ContactStep(one, contacts, scene.stepping.dt))
+        M, n = np.asarray(problem.M), problem.n
+        ranks.append(float(np.linalg.matrix_rank(M, RANK * np.abs(M).max())))
+        pivots.append(float(mf.solve(problem, "lemke").iterations))
+    return [float(n), *ranks, *pivots]
