@@ -1,9 +1,6 @@
 """The solver `qp`: exact where convex, unbiased where relaxed, polished to rounding level."""
 
-import json
 import threading
-from pathlib import Path
-from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
@@ -15,19 +12,13 @@ from mcpframe import Status
 from mcpframe.exceptions import OptionError
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.generators import contact_lcp, contact_system, random_lcp
-from mcpframe.solvers.cone.maps import fischer, fischer_value, natural, natural_value
-from mcpframe.solvers.cone.newton import levenberg_marquardt, scaled_system
-from mcpframe.solvers.cone.path import Arclength, start_point
-from mcpframe.solvers.cone.sweeps import gauss_seidel
+from mcpframe.solvers.cone.newton import scaled_system
 from mcpframe.solvers.qp import programs as qp_programs
 from mcpframe.solvers.qp.anderson import Anderson
 from mcpframe.solvers.qp.saddle import multiplier_rows
 
-SUITE = Path(__file__).parents[3] / "shared" / "suite" / "open"
 TIGHT = 1e-12
 """The polish ends at rounding level: far below the tolerance of 1e-9 that is asked for."""
-STEP, SLOPE = 1e-6, 1e-7
-"""Central differences of smooth maps with entries of order one: error of order STEP^2 + 1e-16 / STEP."""
 
 
 def solved(problem, **options):
@@ -191,14 +182,6 @@ def test_anderson_acceleration_solves_a_linear_fixed_point_in_as_many_steps_as_u
 # ---------------------------------------------------------------------------------------- exact friction
 
 
-@pytest.mark.parametrize(
-    ("v", "r"),
-    [((1.0, 3.0, 0.0), (0, 0, 0)), ((-1.0, 0.2, 0.1), (1, -0.2, -0.1)), ((-1.0, 3.0, 4.0), (1, -0.3, -0.4))],
-)
-def test_one_contact_leaves_sticks_or_slides_as_coulomb_says(v, r):
-    np.testing.assert_allclose(solved(FrictionProblem(np.eye(3), v, 0.5)).z, r, atol=1e-12)
-
-
 @pytest.mark.parametrize("family", ["full", "redundant", "boxes", "chain"])
 @pytest.mark.parametrize("seed", range(3))
 def test_many_contacts_are_solved_to_rounding_level(family, seed):
@@ -212,18 +195,6 @@ def test_the_relaxation_is_biased_and_the_answer_is_not():
     assert abs(solution.w[0]) < TIGHT
 
 
-@pytest.mark.parametrize("dim", [2, 3])
-def test_global_sparse_problems_are_solved_in_their_own_form(rng, dim):
-    H = sp.random_array(
-        (30, 12 * dim), density=0.2, random_state=rng, data_sampler=lambda size: rng.standard_normal(size)
-    )
-    mass, f = sp.diags_array(rng.uniform(1.0, 3.0, 30)), rng.standard_normal(30)
-    problem = FrictionProblem.from_global(mass, H, f, np.zeros(12 * dim), 0.6, dim)
-    solution = solved(problem)
-    v = problem.velocities(solution.z)
-    np.testing.assert_allclose(mass @ v, H @ solution.z + f, atol=1e-12)
-
-
 def test_large_sparse_problems_take_the_sparse_route(rng):
     # A row of blocks, each on two contacts and against its neighbours: n = 600 > DENSE_LIMIT.
     n_b = 200
@@ -235,50 +206,11 @@ def test_large_sparse_problems_take_the_sparse_route(rng):
     solved(problem)
 
 
-@pytest.mark.parametrize("mu", [0.0, 1e-12, 0.5, 100.0])
-def test_all_friction_coefficients_are_taken(mu):
-    W = np.eye(6) + 0.2
-    solved(FrictionProblem(W, [-1.0, 2.0, 0.0, -1.0, -1.0, 1.0], mu))
-
-
-@pytest.mark.parametrize("size", [1e-150, 1e-12, 1e12, 1e150])
-def test_units_do_not_matter(size):
-    r = np.array([1.0, -0.3, -0.4])
-    scaled_W = solved(FrictionProblem(size * np.eye(3), [-1.0, 3.0, 4.0], 0.5))
-    np.testing.assert_allclose(scaled_W.z * size, r, rtol=1e-12)
-    scaled_q = solved(FrictionProblem(np.eye(3), np.array([-1.0, 3.0, 4.0]) * size, 0.5))
-    np.testing.assert_allclose(scaled_q.z / size, r, rtol=1e-12)
-
-
-def test_a_matrix_that_is_not_symmetric_is_solved_with_its_skew_part_lagging():
-    solved(FrictionProblem([[1.0, 0.8, 0.0], [-0.8, 1.0, 0.3], [0.0, -0.3, 1.0]], [-1.0, 3.0, 1.0], 0.5))
-
-
-def test_no_contact_at_all_is_solved():
-    assert solved(FrictionProblem(np.zeros((0, 0)), [], [])).z.size == 0
-
-
-def test_a_contact_that_nothing_can_stop_is_not_called_solved():
-    # W = 0 and approaching: no impulse changes the velocity.
-    solution = mf.solve(FrictionProblem(np.zeros((3, 3)), [-1.0, 2.0, 0.0], 0.5), "qp")
-    assert solution.status is Status.ITERATION_LIMIT
-    assert "unbounded" in solution.message
-
-
 def test_a_warm_start_at_the_solution_needs_no_program():
     problem = contact_system(8, "boxes", seed=2).exact_problem()
     again = solved(problem, z0=solved(problem).z)
     assert again.relaxed_residual is None
     assert again.iterations <= 3
-
-
-def test_the_time_limit_is_kept_and_the_best_point_returned():
-    problem = contact_system(30, "redundant", seed=0).exact_problem()
-    start = perf_counter()
-    solution = mf.solve(problem, "qp", time_limit=0.02)
-    assert solution.status in (Status.TIME_LIMIT, Status.SOLVED)
-    assert perf_counter() - start < 5.0  # compiling a program is not interrupted
-    assert np.isfinite(solution.residual)
 
 
 def test_the_same_problem_gives_the_same_bits_in_threads_as_well():
@@ -297,88 +229,6 @@ def test_the_same_problem_gives_the_same_bits_in_threads_as_well():
     for k, z in found.items():
         np.testing.assert_array_equal(z, expected[k % 2])
     assert len(found) == 6
-
-
-# ------------------------------------------------------------------------- the mathematics of the cones
-
-
-def central_difference(value, x, dx):
-    return (value(x + STEP * dx) - value(x - STEP * dx)) / (2.0 * STEP)
-
-
-@pytest.mark.parametrize("dim", [2, 3])
-def test_derivatives_of_both_maps_agree_with_differences(rng, dim):
-    r, u = rng.standard_normal((50, dim)), rng.standard_normal((50, dim))
-    mu, eps = rng.choice([0.0, 0.3, 1.0], 50), rng.uniform(0.05, 0.2, 50)
-    for at, value in (
-        (natural(r, u, mu), lambda r, u: natural_value(r, u, mu)),
-        (fischer(r, u, mu, eps), lambda r, u: fischer_value(r, u, mu, eps)),
-    ):
-        for j, e in enumerate(np.eye(dim)):
-            by_r = central_difference(lambda x: value(x, u), r, e)  # noqa: B023
-            by_u = central_difference(lambda x: value(r, x), u, e)  # noqa: B023
-            np.testing.assert_allclose(at.A[:, :, j], by_r, atol=SLOPE)
-            np.testing.assert_allclose(at.B[:, :, j], by_u, atol=SLOPE)
-    slope = central_difference(lambda tau: fischer_value(r, u, mu, eps * np.exp(tau)), 0.0, 1.0)
-    np.testing.assert_allclose(fischer(r, u, mu, eps).slope, slope, atol=SLOPE)
-
-
-def test_both_maps_vanish_at_a_solution_and_the_smoothed_one_in_the_limit():
-    r, u, mu = np.array([[1.0, -0.3, -0.4]]), np.array([[0.0, 2.7, 3.6]]), np.array([0.5])
-    assert np.abs(natural_value(r, u, mu)).max() < 1e-15
-    norms = [np.linalg.norm(fischer_value(r, u, mu, np.array([eps]))) for eps in (1e-2, 1e-4, 1e-8, 0.0)]
-    assert norms == sorted(norms, reverse=True)
-    assert norms[-1] < 1e-15
-
-
-@pytest.mark.parametrize(("n_v", "n_c", "dim", "mu", "seed"), [(3, 3, 2, 4.0, 12), (6, 6, 3, 2.0, 12)])
-def test_the_central_path_is_followed_around_its_turns(n_v, n_c, dim, mu, seed):
-    # Contacts that wedge each other by high friction: eps must rise again before it can fall to zero.
-    rng = np.random.default_rng(seed)
-    J = rng.standard_normal((n_v, dim * n_c))
-    system = scaled_system(FrictionProblem(J.T @ J, J.T @ rng.standard_normal(n_v), mu, dim))
-    r, tau, _ = start_point(system, np.ones(n_c), np.inf)
-    walk, taus = Arclength(system, np.ones(n_c), r, tau), []
-    walk.walk(np.inf, lambda r, tau: taus.append(tau) or system.residual(r) < 1e-9, 1000)
-    assert np.diff(taus).max() > 0.5
-    assert levenberg_marquardt(system, walk.r, np.inf).residual < TIGHT
-
-
-def test_gauss_seidel_sweeps_approach_the_solution():
-    problem = contact_system(8, "full", seed=0).exact_problem()
-    system = scaled_system(problem)
-    r = gauss_seidel(system, np.zeros_like(system.q), 400)
-    assert system.residual(r) < 1e-6 * system.residual(np.zeros_like(r))
-
-
-# ------------------------------------------------------------------------------ problems of other projects
-
-
-def suite_problem(entry):
-    data = dict(np.load(SUITE / entry["file"]))
-    for name in ("W", "M", "H"):
-        if f"{name}_data" in data:
-            parts = (data[f"{name}_data"], data[f"{name}_indices"], data[f"{name}_indptr"])
-            data[name] = sp.csr_array(parts, shape=tuple(data[f"{name}_shape"]))
-    dim = int(data["dim"])
-    if "W" in data:
-        return FrictionProblem(data["W"], data["q"], data["mu"], dim)
-    return FrictionProblem.from_global(data["M"], data["H"], data["f"], data["w"], data["mu"], dim)
-
-
-@pytest.mark.skipif(not SUITE.is_dir(), reason="the suite of other projects' problems is not here")
-def test_small_frictional_problems_of_other_projects_are_solved():
-    manifest = json.loads((SUITE / "suite.json").read_text())["problems"]
-    failed = []
-    for entry in manifest:
-        if "fc" in entry["kind"] and entry["n"] <= 300:
-            problem = suite_problem(entry)
-            solution = mf.solve(problem, "qp", time_limit=20.0)
-            size = max(np.linalg.norm(x) for x in (problem.q, solution.z, solution.w))
-            residual = np.linalg.norm(problem.natural_map(solution.z, solution.w))
-            if residual > 1e-8 * max(size, 1e-10):
-                failed.append(entry["name"])
-    assert not failed
 
 
 def test_a_program_above_the_limit_keeps_its_linear_part_in_a_constraint(monkeypatch):
