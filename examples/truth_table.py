@@ -38,6 +38,7 @@ MODULES = {
     "spins": "spinning and tumbling",
     "rolling": "rolling and sliding",
     "blocks": "blocks",
+    "cones": "round friction cones",
     "balls": "balls",
     "collisions": "impacts",
     "rods": "rods",

@@ -4,9 +4,9 @@
 
 A ball is dropped from 1 m with restitution 0.2, 0.5, 0.8 (steps of 1 ms). A block slides at 2 m/s, mu 0.5,
 along a friction direction and between two (steps of 0.2 ms). A block lies on a slope of 20 degrees, mu 0.5,
-for 2 s (steps of 1 ms). Ours with friction polygons of 4, 8 and 16 directions by `mf.simulate`, and with the
-exact cone by a loop of its own. Writes out/bench/contact_models.json and out/bench/contact_models.png;
---markdown writes the table to contact_models.md too.
+for 2 s (steps of 1 ms). Ours with friction polygons of 4, 8 and 16 directions, and with the exact cone; and
+what a step costs with either, in four scenes. Writes out/bench/contact_models.json and
+out/bench/contact_models.png; --markdown writes the tables to contact_models.md too.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from contact_models_cost import MOST, Cost, costs
 from contact_models_measure import RESTITUTIONS, Model, euler_ratio, model_of, polygon_bound
 from engines import installed_peers
-from own_engine import ConeBlock, Own
+from own_engine import Own
 from plots.contact_models import plot
 from rich.console import Console
 from sheets import Sheet, show
@@ -41,11 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     console, facts = opening("Contact models", ("mujoco", "drake", "dartpy"), options.page)
     models = all_models(console, options)
+    with console.status("scenes ..."):
+        spent = list(costs(options.quick))
     out = Path(options.out)
-    show(
-        console, [sheet_of(models, options.dt_stop)], out / "contact_models.md" if options.markdown else None
-    )
-    write(console, out, "contact_models", facts, models=[asdict(model) for model in models])
+    sheets = [sheet_of(models, options.dt_stop), cost_sheet(spent)]
+    show(console, sheets, out / "contact_models.md" if options.markdown else None)
+    figures = {"models": [asdict(model) for model in models], "costs": [asdict(cost) for cost in spent]}
+    write(console, out, "contact_models", facts, **figures)
     plot(models, out / "contact_models.png")
     return 0
 
@@ -70,15 +73,13 @@ def all_models(console: Console, options: argparse.Namespace) -> list[Model]:
     peers, missing = installed_peers() if options.peers else ([], ["all peers"])
     if missing:
         console.print(f"left out: {', '.join(missing)}", style="yellow")
-    contestants: list[tuple[Any, int, bool]] = [
-        (with_directions(n_f), n_f, True) for n_f in options.directions
-    ]
-    contestants += [(ConeBlock(), 0, False), *((peer, 0, True) for peer in peers)]
+    contestants: list[tuple[Any, int]] = [(with_directions(n_f), n_f) for n_f in options.directions]
+    contestants += [(Own("mcpframe, exact cone", {"friction": "cone"}), 0), *((peer, 0) for peer in peers)]
     models = []
     with console.status("") as status:
-        for engine, n_f, bounces in contestants:
+        for engine, n_f in contestants:
             status.update(f"{engine.name} ...")
-            models.append(model_of(engine, n_f, bounces, DT, options.dt_stop, options.rest))
+            models.append(model_of(engine, n_f, DT, options.dt_stop, options.rest))
     return models
 
 
@@ -97,6 +98,22 @@ def sheet_of(models: Sequence[Model], dt_stop: float) -> Sheet:
     )
     title = "Contact models: restitution got for that asked, stop distance over theory by heading, creep"
     return Sheet(title, columns, [_row(model) for model in models], note)
+
+
+def cost_sheet(spent: Sequence[Cost]) -> Sheet:
+    """Return the table of what round cones cost."""
+    rows = [[cost.scene, str(cost.steps), *_micros(cost), _ratio(cost)] for cost in spent]
+    columns = ["scene", "steps", "n_f = 4, µs", "exact cone, µs", "cone / polygon"]
+    return Sheet("What a step costs, all in, with a friction polygon and with the exact cone", columns, rows)
+
+
+def _micros(cost: Cost) -> list[str]:
+    return [f"{1e6 * seconds:.3g}" for seconds in (cost.polygon, cost.cone)]
+
+
+def _ratio(cost: Cost) -> str:
+    colour = "green" if cost.ratio <= MOST else "yellow"
+    return f"[{colour}]{cost.ratio:.2f}[/{colour}]"
 
 
 def _row(model: Model) -> list[str]:

@@ -40,17 +40,16 @@ class Model:
     creep: float
 
 
-def model_of(engine: Engine, n_f: int, bounces: bool, dt: float, dt_stop: float, rest: float) -> Model:
+def model_of(engine: Engine, n_f: int, dt: float, dt_stop: float, rest: float) -> Model:
     """Return what an engine's contacts do.
 
     Args:
         engine: the engine.
         n_f: see `Model`.
-        bounces: whether to drop balls.
         dt, dt_stop: steps, s; `dt_stop` where a block slides.
         rest: seconds on the slope.
     """
-    rebounds = {e: rebound(engine, e, dt) for e in RESTITUTIONS} if bounces else {}
+    rebounds = {e: rebound(engine, e, dt) for e in RESTITUTIONS}
     stops = {degrees(heading): stop_ratio(engine, heading, dt_stop) for heading in HEADINGS}
     return Model(engine.name, engine.is_peer, n_f, rebounds, stops, creep(engine, dt, rest))
 

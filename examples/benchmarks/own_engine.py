@@ -1,8 +1,4 @@
-"""The mechanisms in mcpframe: scenes of public parts, run by `mf.simulate` with everything recorded.
-
-`ConeBlock` slides a block on the exact friction cone, which scenes do not offer: its steps are problems
-(W, q, mu) made of a step's contact rows, and `qp` solves them.
-"""
+"""The mechanisms in mcpframe: scenes of public parts, run by `mf.simulate` with everything recorded."""
 
 from __future__ import annotations
 
@@ -13,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from engines import Watched, processor_time
-from mechanisms import Ball, Block, Mechanism, Pendulum
+from mechanisms import Ball, Mechanism, Pendulum
 
 import mcpframe as mf
 from mcpframe import systems
-from mcpframe.arrays import Array
 from mcpframe.contact.detection.materials import Material
 from mcpframe.multibody.model.joining import joined
 from mcpframe.scene.scene import Scene
@@ -139,41 +134,3 @@ def _round(scene: Scene, n_steps: int) -> tuple[float, float, float]:
 
 def _told(run: Trajectory) -> float:
     return float(run.build_seconds.sum() + run.solve_seconds.sum() + run.recover_seconds.sum())
-
-
-@dataclass(frozen=True)
-class ConeBlock:
-    """A block on level ground or a slope, by semi-implicit Euler with the exact cone at its four corners."""
-
-    name: str = "mcpframe, exact cone"
-    is_peer: bool = False
-
-    def watch(self, block: Block, dt: float, n_steps: int) -> Watched:
-        """Return an episode; contacts are those of the start, which a sliding block keeps."""
-        scene = scene_of(block, dt, n_steps)
-        state, detector = scene.initial_state(), scene.detector()
-        rows = []
-        for _ in range(n_steps + 1):
-            rows.append((state.pose("box").position, state.node_velocities(["box"])[0, 3:]))
-            contacts = detector.contacts(state, scene.stepping.penetration_tolerance)
-            theta_dot = cone_rates(mf.ContactStep(state, contacts, dt))
-            state.update(scene.model.integrate(state.theta, theta_dot, dt), theta_dot)
-        position, velocity = (np.array(column) for column in zip(*rows, strict=True))
-        none = np.zeros(n_steps + 1)
-        return Watched(position, velocity, none, none, none, 0)
-
-
-def cone_rates(step: mf.ContactStep) -> Array:
-    """Return the hinge rates after a step with the exact cone.
-
-    M v = H r + f, u = H' v, with r and u as in `mcpframe.problem.friction`; H' has the rows normal, tangent,
-    tangent of every contact.
-    """
-    state = step.state
-    H = step.contact_rows.jacobian(state).T
-    free = state.theta_dot + step.dt * step.free_acceleration
-    if not step.n_u:
-        return free
-    mass, mu = state.mass_matrix(), [contact.mu for contact in step.contacts]
-    problem = mf.FrictionProblem.from_global(mass, H, mass @ free, np.zeros(H.shape[1]), mu)
-    return problem.velocities(mf.solve(problem, "qp", throw=True).z)

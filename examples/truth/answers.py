@@ -25,7 +25,7 @@ class Way:
 
     Attributes:
         formulation, solver: by name.
-        integrator, scheme: by name; the default of scenes where empty.
+        integrator, scheme, friction: by name; the default of scenes where empty.
         full: in full length, or as short as still tells something.
     """
 
@@ -33,11 +33,13 @@ class Way:
     solver: str = "lemke"
     integrator: str = ""
     scheme: str = ""
+    friction: str = ""
     full: bool = False
 
     def __str__(self) -> str:
-        named = (self.formulation, self.solver, self.integrator, SCHEMES.get(self.scheme, self.scheme))
-        return "-".join(name for name in named if name)
+        scheme = SCHEMES.get(self.scheme, self.scheme)
+        named = self.formulation, self.solver, self.friction, self.integrator, scheme
+        return "-".join(dict.fromkeys(name for name in named if name))
 
     @property
     def compiled(self) -> bool:
@@ -52,7 +54,7 @@ class Way:
     @property
     def stepping(self) -> dict[str, Any]:
         """The settings of a scene that it asks for; failed solves are recorded, and told by `certified`."""
-        chosen = {"integrator": self.integrator, "scheme": self.scheme}
+        chosen = {"integrator": self.integrator, "scheme": self.scheme, "friction": self.friction}
         return {
             "formulation": self.formulation,
             "solver": self.solver,

@@ -312,8 +312,8 @@ def test_our_ball_bounces_as_asked():
 
 def test_our_block_stops_where_the_exact_cone_says_whatever_its_heading():
     for heading in (0.0, 0.3):
-        got = measure.stop_ratio(own_engine.ConeBlock(), heading, 1e-2)
-        assert got == pytest.approx(measure.euler_ratio(1e-2), abs=1e-3)
+        got = measure.stop_ratio(own_engine.Own("exact cone", {"friction": "cone"}), heading, 1e-2)
+        assert got == pytest.approx(1.0, abs=models.STOP)
 
 
 # the studies
@@ -351,10 +351,18 @@ def load_peers():
 
 
 def test_the_study_of_contact_models(tmp_path):
-    small = ("--directions", "4", "--dt-stop", "1e-2", "--rest", "0.02", "--no-peers")
+    small = ("--directions", "4", "--dt-stop", "1e-2", "--rest", "0.02", "--no-peers", "--quick")
     record, printed = study("contact_models", tmp_path, *small)
     ours, cone = record["models"]
     assert ours["rebound"] == pytest.approx({"0.2": 0.2, "0.5": 0.5, "0.8": 0.8}, abs=RESTITUTION)
     assert ours["stop"]["45.0"] == pytest.approx(measure.polygon_bound(4), rel=1e-3)
+    assert cone["stop"]["45.0"] == pytest.approx(1.0, abs=models.STOP)
     assert max(ours["creep"], cone["creep"]) < models.CREEP
+    assert [cost["scene"] for cost in record["costs"]] == [
+        "block at 45°",
+        "quadruped",
+        "box_stack",
+        "pendulum_j14",
+    ]
+    assert all(0.0 < cost["cone"] < 10.0 * cost["polygon"] for cost in record["costs"])
     assert "left out: all peers" in printed

@@ -5,6 +5,7 @@
 | LCPs 1x1 and 4x4 | solutions on paper | test_truth_lcps, every solver |
 | block sliding to rest | v0²/(2 mu g), no creep | test_truth_blocks |
 | block on an incline | slips iff tan a > mu | test_truth_blocks |
+| block, particle, ball on round cones | no heading is special | test_truth_cones |
 | ball, coin, particle, ladder | roll and slide: closed forms, ODEs | test_truth_rolling |
 | free ball, tumbling body, heavy top | velocity, spin, energy kept; precession | test_truth_spins |
 | bouncing ball | peaks e^(2k) h, time of rest | test_truth_balls |
@@ -53,6 +54,11 @@ ROWS = {
         *("block_slides_to_rest", "block_sticks_inside_the_cone", "block_slips_outside_the_cone"),
         *("block_stands_below_the_tipping_angle", "block_tips_above_the_tipping_angle"),
         "friction_answers_a_push",
+    },
+    "cones": {
+        *("block_slides_straight_to_rest", "block_on_an_incline_of_any_heading"),
+        *("particle_turns_across_a_slope", "friction_answers_a_push_of_any_heading"),
+        *("ball_slides_through_a_bounce", "spin_dies_on_a_torsional_cone"),
     },
     "balls": {
         *("ball_bounces_to_rest", "two_spheres_part_at_the_asked_share", "three_balls_share_one_impact"),

@@ -1,0 +1,8 @@
+"""Friction on round cones against closed forms; see examples/truth/cones.py for answers and bounds."""
+
+from truths import assert_known, every_way
+
+
+@every_way("cones")
+def test_round_cones_know_no_directions(system, way):
+    assert_known(system, way)
