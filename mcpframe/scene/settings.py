@@ -125,8 +125,8 @@ class Stepping(Settings):
         default_factory=lambda: FORMULATIONS.create("os", {}), description="name, or table with a name"
     )
     solver: AbstractSolver = Field(
-        default_factory=lambda chosen: SOLVERS.create(_usual_solver(chosen), {}),
-        description="name, or table with a name; lemke, or cone for exact cones, if not given",
+        default_factory=lambda: SOLVERS.create("auto", {}),
+        description="name, or table with a name",
     )
 
     @property
@@ -184,7 +184,7 @@ class Stepping(Settings):
     def _takes_cones(cls, value: AbstractSolver, info: ValidationInfo) -> AbstractSolver:
         exact = "formulation" in info.data and info.data["formulation"].directions == EXACT_CONE
         if exact and ConeLCP not in value.problems:
-            raise OptionError(f"{value.name} takes no exact friction cones; cone and auto do")
+            raise OptionError(f"{value.name} takes no exact friction cones, these do: {_takers()}")
         return value
 
     @field_validator("solver", mode="before")
@@ -238,10 +238,10 @@ class Output(Settings):
     every: int = Field(default=1, ge=1, description="record every so many steps; impacts are always recorded")
 
 
-def _usual_solver(chosen: Mapping[str, Any]) -> str:
-    """Return which solver is taken where none is named."""
-    exact = "formulation" in chosen and chosen["formulation"].directions == EXACT_CONE
-    return "cone" if exact else "lemke"
+def _takers() -> str:
+    """Return the names of solvers that take exact friction cones."""
+    able = [name for name, reason in SOLVERS.available().items() if not reason]
+    return ", ".join(name for name in able if ConeLCP in SOLVERS.get(name).problems)
 
 
 def _plugin(registry: Registry[Any], value: Any) -> Any:

@@ -28,10 +28,10 @@ def test_a_model_alone_is_a_scene():
     assert (state.time, scene.name, scene.text) == (0.0, "pendulum", "")
     assert scene.gravity.tolist() == [0.0, 0.0, -9.8]
     assert [shape.name for shape in scene.environment] == ["floor", "wall"]
-    assert (scene.stepping.formulation.name, scene.stepping.solver.name) == ("os", "lemke")
+    assert (scene.stepping.formulation.name, scene.stepping.solver.name) == ("os", "auto")
     assert scene.controller.controllers == ()
     assert repr(scene) == (
-        "Scene('pendulum', Model('pendulum', links=3, dofs=3, closures=0), formulation='os', solver='lemke', "
+        "Scene('pendulum', Model('pendulum', links=3, dofs=3, closures=0), formulation='os', solver='auto', "
         "dt=0.001, duration=1)"
     )
 
@@ -201,7 +201,7 @@ def test_drift_control_decides_what_closures_are_asked_unless_it_is_said(options
 
 
 def test_settings_are_values():
-    assert Stepping(solver="lemke") == Stepping(solver=mf.solver("lemke")) == Stepping()
+    assert Stepping(solver="auto") == Stepping(solver=mf.solver("auto")) == Stepping()
     assert Output(every=5).with_options(every=2) == Output(every=2)
     with pytest.raises(OptionError, match="every = 0"):
         Output(every=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mcpframe as mf
+from mcpframe import ConeLCP
 from mcpframe.exceptions import OptionError
 from mcpframe.multibody.model.joining import joined
 from mcpframe.scene.settings import Stepping
@@ -91,13 +92,12 @@ def test_steps_without_contacts_and_limits_beside_cones_are_solved():
     run(scene, 1.0)
 
 
-def test_the_word_chooses_cones_and_a_solver_for_them():
+def test_the_word_chooses_cones_and_the_usual_solver_takes_them():
     stepping = Stepping(friction="cone")
     assert stepping.formulation.friction == "cone"
-    assert stepping.solver.name == "cone"
-    assert stepping.with_options(friction="polygon").solver.name == "lemke"
-    assert Stepping(formulation={"name": "mc", "friction": "cone"}).solver.name == "cone"
-    with pytest.raises(OptionError, match="lemke takes no exact friction cones"):
+    assert ConeLCP in stepping.solver.problems
+    assert stepping.with_options(friction="polygon").solver == stepping.solver
+    with pytest.raises(OptionError, match="lemke takes no exact friction cones, these do: auto, cone"):
         Stepping(friction="cone", solver="lemke")
     with pytest.raises(OptionError, match="friction"):
         Stepping(friction="round")

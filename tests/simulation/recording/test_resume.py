@@ -199,7 +199,7 @@ def rebuilt(scene, **changes):
         ({"output": Output(every=2)}, "every is 3 there, 2 here"),
         ({"ignore": ["box"]}, "other collision rules"),
         ({"stepping": mf.Stepping(duration=0.4, dt=2e-3)}, "dt is 0.001 there, 0.002 here"),
-        ({"stepping": mf.Stepping(duration=0.4, solver="auto")}, r"\(solver is lemke there, auto here\)"),
+        ({"stepping": mf.Stepping(duration=0.4, solver="lemke")}, r"\(solver is auto there, lemke here\)"),
         (
             {"stepping": mf.Stepping(duration=0.4, formulation={"name": "os", "friction_directions": 6})},
             "formulation.friction_directions is 4 there, 6 here",
