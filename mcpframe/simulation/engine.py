@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.contact import Contact
+from mcpframe.contact.detection.materials import Material
 from mcpframe.contact.detection.records import N_CONTACTS
 from mcpframe.contact.frames import EXACT_CONE
-from mcpframe.contact.law import FORCE_N, LawRows, find_law, law_rows
+from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import pack_laws
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.jit import address, cycles, kernel
@@ -43,11 +43,13 @@ from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
 from mcpframe.simulation.hosting import HostStages
+from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
+from mcpframe.simulation.memory.layer_packing import LayerTables
 from mcpframe.simulation.memory.recorded import RecordedRows
 from mcpframe.simulation.memory.sizes import ShapeSizes
-from mcpframe.simulation.memory.workspace import Workspace
+from mcpframe.simulation.memory.workspace import KEYS, Workspace
 from mcpframe.simulation.overlaps import overlaps_of
 from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
@@ -89,6 +91,7 @@ class Engine:
         self._motors = any(isinstance(part, PD) for part in known)
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
         self._limit_law, self._laws = len(laws) - 2, pack_laws(laws, half, stepping.dt)
+        self._layers = LayerTables.of(laws, half, quarter, stepping.dt)
         self._formulation, self._solver = None, None
         exact = stepping.formulation.directions == EXACT_CONE
         self._exact = exact or any(law.discs for law in laws)
@@ -156,9 +159,8 @@ class Engine:
         scene, tree = self.scene, self.scene.model.tree
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
-        work = Workspace(
-            tree, self._formulation, self._solver, capacity, link.size, n_rows, self._laws, self._exact
-        )
+        stages, laws = (self._formulation, self._solver), (self._laws, self._layers)
+        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact)
         work.take_settings(scene)
         work.take_hinges(tree, self._motors)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
@@ -269,7 +271,7 @@ class Engine:
     def restore(self, checkpoint: Mapping[str, Array]) -> None:
         """Go on as the engine that made the checkpoint would."""
         memory = {name: np.asarray(array) for name, array in checkpoint.items()}
-        most = max(memory[name].size for name in ("closed_keys", "known_keys", "taken_keys"))
+        most = max(memory[name].size for name in KEYS)
         if most > self._work.capacity:
             self._make_room(2 * most)
         self._work.remember(memory)
@@ -283,16 +285,10 @@ def now() -> Any:
     return cycles()
 
 
-def _laws(scene: Scene, materials: Sequence[Any], dt: float) -> list[LawRows]:
+def _laws(scene: Scene, materials: Sequence[Material], dt: float) -> list[LawRows]:
     """Return the rows of every material's contacts, and of joint limits that turn and that slide."""
-    n_f = scene.stepping.formulation.directions
-    rows = []
-    for material in materials:
-        contact = Contact("world", "world", np.zeros(3), (0.0, 0.0, 1.0), material.mu, material.restitution)
-        rows.append(law_rows(material.law or find_law("coulomb"), contact, dt, n_f))
-        if rows[-1].layer is not None or rows[-1].compliance.any():
-            raise ModelError(f"material: law {material.law!r}: contacts of runs do not yield yet")
-    return [*rows, *(LawRows(np.eye(6)[:, [component]]) for component in (0, FORCE_N))]
+    limits = [LawRows(np.eye(6)[:, [component]]) for component in (0, FORCE_N)]
+    return [*material_rows(scene, materials, dt), *limits]
 
 
 def _are_affine(whole: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequence[LawRows]) -> bool:

@@ -5,7 +5,7 @@ All work on arrays of the run; see `mcpframe.simulation.step.host` for how they 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.certificate import StepCertificate, certify_step
-from mcpframe.contact.contact import ContactSet
+from mcpframe.contact.contact import NORMAL, TANGENT_2, ContactSet
 from mcpframe.contact.detection import Detector
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL
 from mcpframe.contact.frames import EXACT_CONE
@@ -23,6 +23,7 @@ from mcpframe.contact.impact_step import ImpactStep
 from mcpframe.contact.kick_step import KickStep
 from mcpframe.contact.law import LawRows, find_law
 from mcpframe.contact.law_blocks import LawBlocks
+from mcpframe.contact.layers.layer import ContactLayer
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
@@ -119,6 +120,8 @@ class HostStages:
                 host.OBSERVE: self._observe,
                 host.CERTIFY: self._certify,
                 host.DISTRUST: self._distrust,
+                host.SOFTEN: self._soften,
+                host.REMEMBER: self._remember,
             },
             at.RAISED,
         )
@@ -289,6 +292,44 @@ class HostStages:
         limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l].copy())
         softness = work.doubles(at.SOFTNESS)[n_l:n].copy()
         return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0], softness)
+
+    def _hosted_layers(self, h: float) -> Iterator[tuple[ContactLayer, Indices, Array, Array, Array]]:
+        """Return layers that are Python's, where their contacts stand, axes, gaps and memory there."""
+        rows, width = self._touching_rows(), int(self.work.IS[at.MEMORY_WIDTH])
+        kinds = self.work.integers(at.LAYER_KINDS)[rows[:, C_MATERIAL]]
+        laws = self._touching().contacts.law_rows(find_law("coulomb"), h, self._n_f)
+        n_l = len(rows) - len(laws)
+        for material in np.unique(rows[kinds == at.HOSTED, C_MATERIAL]):
+            which = np.flatnonzero(rows[:, C_MATERIAL] == material)
+            layer = laws[which[0] - n_l].layer
+            assert layer is not None
+            records = self.work.doubles(at.RECORDS)[which]
+            axes = records[:, NORMAL.start : TANGENT_2.stop].reshape(-1, 3, 4)[:, :, :3]
+            kept = self.work.doubles(at.CARRIED)[which].reshape(-1, width // 4, 4)
+            own = np.einsum("uki,uvi->uvk", axes, kept[:, 1 : 1 + layer.vectors, :3])
+            yield layer, which, axes, self.work.doubles(at.GAPS)[which], own
+
+    def _soften(self, where: int, h: float) -> int:
+        """Write what layers that are Python's add to a step of h."""
+        work = self.work
+        for layer, which, _, gaps, memory in self._hosted_layers(h):
+            speeds = work.doubles(at.START_VELOCITIES)[which, 3]
+            S, s = layer.terms(h, gaps, speeds, memory)
+            work.doubles(at.SOFTNESS)[which, 3:] += S
+            work.doubles(at.SHIFTS)[which] = s
+        return at.DONE
+
+    def _remember(self, where: int, h: float) -> int:
+        """Write what these layers remember after a step of h."""
+        work, width = self.work, int(self.work.IS[at.MEMORY_WIDTH])
+        for layer, which, axes, gaps, memory in self._hosted_layers(h):
+            impulses = np.einsum("uki,ui->uk", axes, work.doubles(at.IMPULSES)[which, :3])
+            after = np.einsum("uki,uvk->uvi", axes, layer.after(h, gaps, memory, impulses))
+            carried = work.doubles(at.CARRIED)
+            rows = carried[which].reshape(-1, width // 4, 4)
+            rows[:, 1 : 1 + layer.vectors, :3] = after
+            carried[which] = rows.reshape(which.size, width)
+        return at.DONE
 
     def _contact_step(self, where: int) -> ContactStep:
         """Return the step, or impact, that is under way."""

@@ -19,6 +19,7 @@ from mcpframe.multibody.model.link import WORLD
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.state import State
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.material_laws import material_rows
 
 TOLD = 10
 """Most lines of a report; of the others only their number is told."""
@@ -50,11 +51,17 @@ class Overlap:
 
 
 def overlaps_of(scene: Scene, detector: Detector) -> list[Overlap]:
-    """Return the pairs of bodies that overlap at the start by more than the tolerance, deepest first."""
+    """Return the pairs of bodies that overlap at the start by more than the tolerance, deepest first.
+
+    Where contacts have a layer that is a deformation, not an overlap.
+    """
     state, names = scene.initial_state(), [*(link.name for link in scene.model.links), WORLD]
     detector.detect(state, -scene.stepping.penetration_tolerance)
     deepest: dict[tuple[int, int], float] = {}
-    for (a, b), gap in zip(detector.pairs.tolist(), detector.record[:, GAP].tolist(), strict=True):
+    rows = material_rows(scene, detector.materials, scene.stepping.dt)
+    hard = np.array([law.layer is None for law in rows], dtype=bool)[detector.material]
+    gaps = detector.record[hard, GAP]
+    for (a, b), gap in zip(detector.pairs[hard].tolist(), gaps.tolist(), strict=True):
         pair = detector.shapes[a].link, detector.shapes[b].link
         deepest[pair] = max(deepest.get(pair, 0.0), -gap)
     root = _roots(scene.model)

@@ -94,6 +94,7 @@ class RecordedRows:
             normal=_three(rows, at.C_NORMAL),
             gap=rows[:, at.C_GAP],
             impulse=_three(rows, at.C_IMPULSE),
+            stretch=_three(rows, at.C_STRETCH),
             mode=rows[:, at.C_MODE].astype(np.int8),
         )
 

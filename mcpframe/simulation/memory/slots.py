@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mcpframe.contact.contact import GAP, RECORD, RESTITUTION
-from mcpframe.contact.detection.records import C_KEY, CONTACT_ROW
+from mcpframe.contact.detection.records import C_KEY, C_MATERIAL, CONTACT_ROW
 from mcpframe.contact.detection.records import CONTACTS as FOUND_CONTACTS
 from mcpframe.contact.detection.records import N_CONTACTS as FOUND
 from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
@@ -52,6 +52,9 @@ N_ALL_DOFS, N_ALL_THETA, ADAPTIVE = count("dof"), count("theta"), count()
 HOST_FORCES, HOST_DETECTION, HOST_PUSH, HOST_SOLVE, OBSERVED = (count() for _ in range(5))
 """Stages that are Python's: applied forces, pairs of shapes, a whole problem, its solution; and whether
 somebody looks on."""
+SOFT, HOST_LAYERS, MEMORY_WIDTH = count(), count(), count("memory")
+"""Whether contacts of some law yield; whether some layer is Python's; numbers that a contact remembers, those
+of its normal among them."""
 DT, TIME_TOLERANCE, PENETRATION, REST_SPEED, TOL, NEAR = (number() for _ in range(6))
 """NEAR: gap up to which contacts are looked for."""
 RISE, THINNEST, BAUMGARTE = number(), number(), number()
@@ -60,10 +63,10 @@ CERTIFY_EVERY, CERTIFY_TOL = count(), number()
 """Certify every so many steps, and all impacts; 0 for nothing at all."""
 
 # What a step changes, and what is undone with it where it does not go through.
-N_TOUCHING, N_CLOSED, N_TAKEN, N_KNOWN, N_PLANNED, N_HITS, MOVED = (count() for _ in range(7))
+N_TOUCHING, N_CLOSED, N_TAKEN, N_KNOWN, N_REMEMBERED, N_PLANNED, N_HITS, MOVED = (count() for _ in range(8))
 """Contacts and limits that touch, that are known to be closed, contacts with impulses since the last record,
-those with a basis, those of the plan; impacts in this step, whether one has changed the rates since the last
-step was solved."""
+those with a basis, those whose layers remember something, those of the plan; impacts in this step, whether
+one has changed the rates since the last step was solved."""
 ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, STATUS, BY_AUTO = (count() for _ in range(7))
 """Figures since the last record, times in cycles; status of the first solve that failed; whether auto
 helped."""
@@ -110,6 +113,15 @@ LEANS = doubles("touching")
 """Normal impulses given back that friction leans on besides those of the problem."""
 SUSPECT = integers("touching")
 """Whether a contact is suspected of a jam."""
+# Layers by law: what they are, numbers of springs; by how much laws yield besides, and what that grows by.
+NO_LAYER, SPRINGS, HOSTED = range(3)
+LAYER_ROOM = 8
+LAYER_KINDS, LAYERS, LAW_YIELDS = integers("law"), doubles("law", LAYER_ROOM), doubles("law", 2 * N_SOFTNESS)
+# What contacts remember: normal, then vectors; now, turned to the normals of those that touch, and before.
+MEMORY_KEYS, MEMORY_LAWS, MEMORIES = integers("touching"), integers("touching"), doubles("touching", "memory")
+CARRIED = doubles("touching", "memory")
+MEMORY_KEYS_BEFORE, MEMORY_LAWS_BEFORE = integers("touching"), integers("touching")
+MEMORIES_BEFORE = doubles("touching", "memory")
 # Those of them that are resolved while others wait, where impacts are sequential.
 STRIKING = integers("touching", CONTACT_ROW)
 STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching")
@@ -179,8 +191,8 @@ REDUCED, TAKEN_OUT = doubles("reduced + 1", "reduced"), doubles("reduced + 1", "
     O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, O_ACTIVE, O_ERROR, O_LOSS,
     OUT_HEAD,
 ) = range(20)  # fmt: skip
-# Columns of OUT_CONTACTS: key, mode, gap; point, normal, impulse.
-C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, OUT_CONTACT = columns(*[1] * 3, 3, 3, 3)
+# Columns of OUT_CONTACTS: key, mode, gap; point, normal, impulse, stretch of the layer.
+C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, C_STRETCH, OUT_CONTACT = columns(*[1] * 3, *[3] * 4)
 # Columns of OUT_IMPACTS.
 (
     H_TIME, H_CONTACTS, H_LIMITS, H_BEFORE, H_COMPRESSED, H_AFTER, H_PENETRATION, H_JAM, H_CERTIFICATE,
@@ -240,6 +252,30 @@ class Run(NamedTuple):
 def key_of(run, i):
     """Return the key of what touches; below zero for a limit."""
     return get(run.IS, run.IS[TOUCHING] + i * CONTACT_ROW + C_KEY)
+
+
+@inline
+def material_of(run, i):
+    """Return the number of the law of what touches."""
+    return get(run.IS, run.IS[TOUCHING] + i * CONTACT_ROW + C_MATERIAL)
+
+
+@inline
+def layer_of(run, i):
+    """Return where in XS the numbers of a contact's springs begin."""
+    return run.IS[LAYERS] + LAYER_ROOM * material_of(run, i)
+
+
+@inline
+def has_layer(run, law):
+    """Return whether contacts of a law have a layer."""
+    return run.IS[SOFT] != 0 and get(run.IS, run.IS[LAYER_KINDS] + law) != NO_LAYER
+
+
+@inline
+def is_soft(run, i):
+    """Return whether what touches has a layer: overlaps are deformations there, and nothing strikes."""
+    return has_layer(run, material_of(run, i))
 
 
 @inline

@@ -17,6 +17,7 @@ from mcpframe.multibody.memory.loop_packing import dof_places
 from mcpframe.multibody.model.tree import Tree
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.layer_packing import LayerTables
 from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, FormulationStages, SolverStage
 
@@ -30,8 +31,13 @@ REMEMBERED = {
     "taken_keys": (at.TAKEN_KEYS, at.N_TAKEN),
     "taken_modes": (at.TAKEN_MODES, at.N_TAKEN),
     "taken": (at.TAKEN, at.N_TAKEN),
+    "memory_keys": (at.MEMORY_KEYS, at.N_REMEMBERED),
+    "memory_laws": (at.MEMORY_LAWS, at.N_REMEMBERED),
+    "memories": (at.MEMORIES, at.N_REMEMBERED),
 }
 """Parts that go from one workspace to the next, and into checkpoints; and how many rows of them there are."""
+KEYS = tuple(name for name in REMEMBERED if name.endswith("_keys"))
+"""Those of them that say how many."""
 FIGURES = {
     "residual": at.RESIDUAL,
     "drift": at.DRIFT,
@@ -62,6 +68,7 @@ class Workspace:
         n_shapes: int,
         n_loop_rows: int,
         laws: tuple[Indices, Array],
+        layers: LayerTables,
         exact: bool,
     ) -> None:
         self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
@@ -82,6 +89,7 @@ class Workspace:
             law=len(laws[0]),
             law_data=laws[1].size,
             law_room=scratch_room(laws[0]),
+            memory=layers.width,
             dof=tree.coordinates.n_dofs,
             theta=tree.coordinates.n_theta,
             shape=n_shapes,
@@ -91,6 +99,9 @@ class Workspace:
         self.IS[at.N_PLANNED], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
         self.integers(at.ASKED)[:] = 1
         self.integers(at.LAW_ROWS)[:], self.doubles(at.LAW_DATA)[:] = laws
+        self.IS[[at.SOFT, at.HOST_LAYERS]] = layers.soft, layers.hosted
+        self.integers(at.LAYER_KINDS)[:] = layers.kinds
+        self.doubles(at.LAYERS)[:], self.doubles(at.LAW_YIELDS)[:] = layers.numbers, layers.yields
 
     def integers(self, part: int) -> Indices:
         """Return a part of IS, in its shape."""
@@ -166,7 +177,7 @@ class Workspace:
             self.XS[slot] = memory[name][0]
         for name, part in WHOLE.items():
             self.doubles(part).reshape(-1)[:] = memory[name]
-        for name in ("closed_keys", "known_keys", "taken_keys"):
+        for name in KEYS:
             self.IS[REMEMBERED[name][1]] = memory[name].size
         for name, (part, _) in REMEMBERED.items():
             at.STEP.part(self.IS, self.XS, part).reshape(-1)[: memory[name].size] = memory[name]

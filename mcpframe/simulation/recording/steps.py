@@ -37,7 +37,7 @@ SEPARATING, STICKING, SLIDING = range(len(MODES))
 NAMES = {"status": STATUSES, "mode": MODES}
 """What the codes of a column mean, in their order."""
 
-LATER = frozenset({"certificate", "active_joints", "rigid_error", "rigid_loss"})
+LATER = frozenset({"certificate", "active_joints", "rigid_error", "rigid_loss", "stretch"})
 """Columns that files of older versions do not have."""
 REQUIRED = object()
 """Default of a column that every block must bring."""
@@ -125,6 +125,7 @@ class ContactTable(Table):
         gap: distance along the normal, m; negative where they overlap.
         impulse: on A over the step, N s.
         mode: index into `MODES`.
+        stretch: of its layer, where its law has one, m.
     """
 
     first: ClassVar[str] = "body_a"
@@ -136,6 +137,7 @@ class ContactTable(Table):
     gap: Array = column("f8", unit="m", default=0.0)
     impulse: Array = column("f8", 3, unit="N s")
     mode: Codes = column("i1")
+    stretch: Array = column("f8", 3, unit="m", default=0.0)
 
 
 @dataclass(frozen=True, eq=False)

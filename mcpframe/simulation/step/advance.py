@@ -13,6 +13,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
+from mcpframe.simulation.step.layers import stored_energy
 from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
@@ -63,6 +64,9 @@ def keep(run, X, B):
     copy_part(XS, IS[at.HISTORY], IS[at.HISTORY_BEFORE], 4 * run.I[N_DOFS])
     copy_part(XS, IS[at.INERTIA], IS[at.INERTIA_BEFORE], run.I[N_DOFS])
     copy_part(XS, at.RESIDUAL, IS[at.FIGURES_BEFORE], at.N_FIGURES)
+    copy_part(IS, IS[at.MEMORY_KEYS], IS[at.MEMORY_KEYS_BEFORE], IS[at.N_REMEMBERED])
+    copy_part(IS, IS[at.MEMORY_LAWS], IS[at.MEMORY_LAWS_BEFORE], IS[at.N_REMEMBERED])
+    copy_part(XS, IS[at.MEMORIES], IS[at.MEMORIES_BEFORE], IS[at.N_REMEMBERED] * IS[at.MEMORY_WIDTH])
 
 
 @callee
@@ -79,6 +83,9 @@ def go_back(run, X, B):
     copy_part(XS, IS[at.HISTORY_BEFORE], IS[at.HISTORY], 4 * run.I[N_DOFS])
     copy_part(XS, IS[at.INERTIA_BEFORE], IS[at.INERTIA], run.I[N_DOFS])
     copy_part(XS, IS[at.FIGURES_BEFORE], at.RESIDUAL, at.N_FIGURES)
+    copy_part(IS, IS[at.MEMORY_KEYS_BEFORE], IS[at.MEMORY_KEYS], IS[at.N_REMEMBERED])
+    copy_part(IS, IS[at.MEMORY_LAWS_BEFORE], IS[at.MEMORY_LAWS], IS[at.N_REMEMBERED])
+    copy_part(XS, IS[at.MEMORIES_BEFORE], IS[at.MEMORIES], IS[at.N_REMEMBERED] * IS[at.MEMORY_WIDTH])
     put(IS, at.N_PLANNED, -1)
 
 
@@ -91,7 +98,8 @@ def record(run, X, time):
     if run.IS[at.ADAPTIVE] != 0:
         spread(run.I, X, run.IA, run.IT, run.XT)
         I, W = run.IT, run.XT
-    record_step(run, I, W, time, get(energy, 0), get(energy, 1), run.IS[at.N_HITS])
+    potential = get(energy, 1) + stored_energy(run)
+    record_step(run, I, W, time, get(energy, 0), potential, run.IS[at.N_HITS])
 
 
 @inline

@@ -21,6 +21,7 @@ from mcpframe.jit import callee
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import (
     gap_of,
+    is_soft,
     key_of,
     normal_impulse_of,
     put_shift,
@@ -53,7 +54,8 @@ def slip(run, i):
 @callee
 def is_suspect(run, Y, i):
     """Return whether a closed contact has lost more than half of its slip where the push leads, in Y."""
-    if key_of(run, i) < 0 or normal_impulse_of(run, i) <= 0.0 or gap_of(run, i) > run.XS[at.PENETRATION]:
+    pressed = normal_impulse_of(run, i) > 0.0 and gap_of(run, i) <= run.XS[at.PENETRATION]
+    if key_of(run, i) < 0 or is_soft(run, i) or not pressed:
         return False
     v = slip(run, i)
     if dot(v, v) <= run.XS[at.REST_SPEED] * run.XS[at.REST_SPEED]:

@@ -17,6 +17,7 @@ from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.kick import ask_loops
+from mcpframe.simulation.step.layers import soften
 from mcpframe.simulation.step.solve import DECOMPRESSION, solve_problem
 from mcpframe.simulation.step.touching import plan_touching
 from mcpframe.solving.stages import (
@@ -154,9 +155,11 @@ def push(run, X, h, kind, again, rise):
     if h == 0.0 and run.IE[loops.N_ROWS] > 0:
         ask_loops(run, X, h)
     put(run.IS, at.KIND, kind)
+    code = soften(run, X, h)
+    if code != at.DONE:
+        return code
     if run.IS[at.HOST_PUSH] != 0:
         return host.call_host(run.A[at.HOST], host.PUSH, X, rise)
-    code = at.DONE
     if again:
         build_again(run)
     else:

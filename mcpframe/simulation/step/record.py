@@ -12,6 +12,7 @@ from mcpframe.multibody.adaptive import records as whole
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
+from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put, store, vector, zero
@@ -122,6 +123,16 @@ def record_contact(run, key, mode, gap):
 
 
 @callee
+def record_stretch(run, row, key):
+    """Record the first vector that a contact remembers."""
+    IS, XS = run.IS, run.XS
+    k = place_of(IS, IS[at.MEMORY_KEYS], 1, IS[at.N_REMEMBERED], key)
+    for j in range(3):
+        stretch = get(XS, IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH] + 4 + j) if k >= 0 else 0.0
+        put(run.OUT_CONTACTS, row + at.C_STRETCH + j, stretch)
+
+
+@callee
 def record_contacts(run):
     """Record the contacts found last that are closed or press; return the largest overlap."""
     ID, XD, IS, XS, OUT = run.ID, run.XD, run.IS, run.XS, run.OUT_CONTACTS
@@ -140,6 +151,7 @@ def record_contacts(run):
             put(OUT, row + at.C_NORMAL + j, get(XD, record + NORMAL.start + j))
             impulse = get(XS, IS[at.TAKEN] + k * at.TAKEN_ROW + j) if pressed else 0.0
             put(OUT, row + at.C_IMPULSE + j, impulse)
+        record_stretch(run, row, key)
         if pressed:
             put(IS, IS[at.TAKEN_MODES] + k, TOLD)
         depth = max(depth, -gap)
@@ -160,6 +172,7 @@ def record_gone(run):
             put(OUT, row + at.C_POINT + j, get(XS, taken + at.T_POINT + j))
             put(OUT, row + at.C_NORMAL + j, get(XS, taken + at.T_NORMAL + j))
             put(OUT, row + at.C_IMPULSE + j, get(XS, taken + j))
+        record_stretch(run, row, key)
 
 
 @callee

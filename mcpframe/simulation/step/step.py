@@ -38,6 +38,7 @@ from mcpframe.simulation.step.drives import apply_forces, sample_motors
 from mcpframe.simulation.step.impact import resolve_impact, stop_for_good
 from mcpframe.simulation.step.jam import record_jam
 from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take_history
+from mcpframe.simulation.step.layers import leave_out_soft, remember, take_in_soft
 from mcpframe.simulation.step.moving.closing import keeps_motion, settle
 from mcpframe.simulation.step.push import observe
 from mcpframe.simulation.step.record import take_impulses, take_modes
@@ -59,7 +60,10 @@ def touch(run, X):
     code = take_touching(run, X, CLOSED_ONES)
     if code == at.DONE and is_impact(run, X):
         more = run.IS[at.N_HITS] < run.IS[at.MAX_IMPACTS]
+        leave_out_soft(run)
         code = resolve_impact(run, X) if more else stop_for_good(run, X)
+        if code == at.DONE:
+            code = take_in_soft(run, X, CLOSED_ONES)
     take_closed(run)
     return code
 
@@ -87,6 +91,9 @@ def take(run, X, Y, h):
         put(run.IS, at.N_HISTORY, 0)
     else:
         take_history(run, run.IS[at.AFTER] if held else run.IS[at.KICKED], h)
+    code = remember(run, run.Z, h)
+    if code != at.DONE:
+        return code
     take_impulses(run)
     take_modes(run)
     code = settle(run, Y, run.XS[at.TIME] + h) if run.IE[N_LOOP_ROWS] > 0 else at.DONE

@@ -16,7 +16,16 @@ from mcpframe.multibody.kernels.entries import place
 from mcpframe.multibody.kernels.loops import hinge_wrench, reference_of
 from mcpframe.multibody.memory.records import B_VELOCITY, BODIES, BODY, THETA, THETA_DDOT, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import found_gap, found_key, gap_of, key_of, n_found, record_of
+from mcpframe.simulation.memory.slots import (
+    found_gap,
+    found_key,
+    gap_of,
+    has_layer,
+    is_soft,
+    key_of,
+    n_found,
+    record_of,
+)
 from mcpframe.simulation.step import host
 from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
@@ -177,7 +186,8 @@ def take_touching(run, X, which_limits):
     for i in range(n_found(run)):
         contact, record = ID[found.CONTACTS] + i * ROW, ID[found.RECORDS] + i * RECORD
         gap = found_gap(run, i)
-        if gap > XS[at.PENETRATION] and approach(run.I, X, ID, contact, XD, record) < -XS[at.REST_SPEED]:
+        fast = gap > XS[at.PENETRATION] and approach(run.I, X, ID, contact, XD, record) < -XS[at.REST_SPEED]
+        if fast and not has_layer(run, get(ID, contact + found.C_MATERIAL)):
             continue
         if n == IS[at.CAPACITY]:
             return at.NO_ROOM
@@ -222,7 +232,7 @@ def can_strike(run, i):
 
     A limit of fixed steps where it throws back.
     """
-    if gap_of(run, i) > run.XS[at.PENETRATION]:
+    if gap_of(run, i) > run.XS[at.PENETRATION] or is_soft(run, i):
         return False
     return key_of(run, i) >= 0 or run.IS[at.EVENT_DRIVEN] != 0 or at.restitution_of(run, i) > 0.0
 
@@ -250,7 +260,8 @@ def smallest_new_gap(run, Y, margin):
     smallest = margin
     for i in range(n_found(run)):
         gap = found_gap(run, i)
-        if gap < smallest and touching_place(run, found_key(run, i)) < 0:
+        law = get(run.ID, run.ID[found.CONTACTS] + i * ROW + found.C_MATERIAL)
+        if gap < smallest and touching_place(run, found_key(run, i)) < 0 and not has_layer(run, law):
             smallest = gap
     for i in range(run.IS[at.N_LIMITS]):
         gap = limit_gap(run, Y, i)

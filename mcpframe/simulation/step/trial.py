@@ -13,7 +13,14 @@ from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import N_DOFS
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import gap_of, put_shift, put_slip_shift, shift_of, start_gap_of
+from mcpframe.simulation.memory.slots import (
+    gap_of,
+    is_soft,
+    put_shift,
+    put_slip_shift,
+    shift_of,
+    start_gap_of,
+)
 from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
 from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
 from mcpframe.simulation.step.moving.closing import close_loops
@@ -103,7 +110,7 @@ def ask_to_rise(run, h):
         ahead = run.IS[at.AHEAD] + 4 * i
         grown = get(run.XS, ahead)
         gap = gap_of(run, i) - 0.25 * h * grown
-        rise = rise_of(run, gap)
+        rise = 0.0 if is_soft(run, i) else rise_of(run, gap)
         put_shift(run, i, grown + (gap / apart if gap > 0.0 else -rise))
         put_slip_shift(run, i, get(run.XS, ahead + 1), get(run.XS, ahead + 2))
         fastest = max(fastest, rise, -shift_of(run, i))
@@ -121,6 +128,8 @@ def ask_to_hold(run, h):
 @inline
 def sinking(run, Y, i):
     """Return how much deeper than at the start what touches is where the last trial leads, 0 or negative."""
+    if is_soft(run, i):
+        return 0.0
     allowed = min(start_gap_of(run, i), 0.0)
     return min(gap_there(run, Y, i, allowed) - allowed, 0.0)
 
@@ -143,7 +152,8 @@ def ask_for_sinking(run, Y, h):
     rise, left = 0.0, (1.0 - first_share(run)) * h
     for i in range(run.IS[at.N_TOUCHING]):
         put_shift(run, i, shift_of(run, i) + sinking(run, Y, i) / left)
-        rise = max(rise, -shift_of(run, i))
+        if not is_soft(run, i):
+            rise = max(rise, -shift_of(run, i))
     return rise
 
 

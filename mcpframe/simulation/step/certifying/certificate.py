@@ -225,7 +225,7 @@ def push_error(I, X, IE, XE, IP, IS, XS, h):
     """
     case = Case(I, IE, XE, IP, IS, XS)
     closure_matrix(case, X)
-    turning, sliding, closures = speeds(case, X)
+    turning, sliding, closures = speeds(case, X, h)
     moment, force = gather_pushes(case, X, h)
     for d in range(I[N_DOFS]):
         put(XS, IS[at.CHANGE] + d, get(XS, IS[at.AFTER] + d) - get(X, I[THETA_DOT] + d))

@@ -31,7 +31,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.certifying.closure_check import closure_speed
 from mcpframe.simulation.step.solve import DECOMPRESSION
-from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, SHIFTS, Z_BETA, Z_SIGMA
+from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, SHIFTS, SOFTNESS, Z_BETA, Z_SIGMA
 from mcpframe.spatial.lanes import get, load, put, vector, zero
 
 
@@ -118,6 +118,15 @@ def moment_of(case, i, h):
 
 
 @callee
+def add_yielding(case, i, h, o):
+    """Add by how much a contact yields to the velocity that is at XS[o]."""
+    for c in range(SOFTNESS):
+        yields = get(case.XS, case.IS[at.SOFTNESS] + SOFTNESS * i + c) * law_component(case, i, c, h)
+        place = o + c + c // 3
+        put(case.XS, place, get(case.XS, place) + yields)
+
+
+@callee
 def fastest_rate(case, X):
     """Return the largest rate of a hinge, before and after."""
     I, fastest = case.I, 0.0
@@ -166,8 +175,8 @@ def longest_arm(case, X):
 
 
 @callee
-def speeds(case, X):
-    """Write the velocities of the contacts after the push, as asked.
+def speeds(case, X, h):
+    """Write the velocities of the contacts after the push of h, as asked, of their surfaces if they yield.
 
     Returns scales: of turning and sliding at contacts, and of the rates of closures. They count speeds before
     and after.
@@ -186,6 +195,8 @@ def speeds(case, X):
             write_velocity(I, X, IS, contact_of(case, i), XS, record_of(case, i), XS, o)
             for k in range(3):
                 put(XS, o + 4 + k, get(XS, o + 4 + k) + asked_speed(case, i, k))
+            if IS[at.SOFT] != 0:
+                add_yielding(case, i, h, o)
     arm = longest_arm(case, X)
     arm = arm if arm > 0.0 else 1.0
     speed = max(max(sliding, arm * max(turning, FAINT * fastest_rate(case, X))), LEAST)
