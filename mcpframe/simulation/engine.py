@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
+from mcpframe.contact.contact_motion import contact_velocities
 from mcpframe.contact.detection.materials import Material
 from mcpframe.contact.detection.records import N_CONTACTS
 from mcpframe.contact.frames import EXACT_CONE
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import pack_laws
+from mcpframe.contact.layers.springs import SpringLayer
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.jit import address, cycles, kernel
-from mcpframe.jit.memory import aligned_copy
+from mcpframe.jit.memory import VECTOR, aligned_copy
 from mcpframe.multibody.closures import closure_rows
 from mcpframe.multibody.independence import IndependentRows
 from mcpframe.multibody.kernels.entries import (
@@ -46,7 +48,7 @@ from mcpframe.simulation.hosting import HostStages
 from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
-from mcpframe.simulation.memory.layer_packing import LayerTables
+from mcpframe.simulation.memory.layer_packing import LayerTables, pressed
 from mcpframe.simulation.memory.recorded import RecordedRows
 from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.simulation.memory.workspace import KEYS, Workspace
@@ -262,6 +264,31 @@ class Engine:
 
     def _gathered(self, blocks: Sequence[StepBlock]) -> StepBlock:
         return StepBlock.concatenate([StepBlock.without_rows(self.scene.model), *blocks])
+
+    def press(self, state: State, forces: Mapping[int, Array]) -> None:
+        """Have layers of springs press, where steps begin at a state, as hard as rigid contacts did.
+
+        Args:
+            state: where they begin.
+            forces: by key of a contact, on A, world axes [3], N; none of what is left out.
+
+        Raises:
+            ModelError: there are more contacts than room, or a layer is not of springs.
+        """
+        contacts = self.detector.contacts(state, float(self._work.XS[at.NEAR]))
+        keys, laws = self.detector.key.copy(), self.detector.material.copy()
+        speeds = contact_velocities(state, contacts)[:, FORCE_N]
+        rows = material_rows(self.scene, self.detector.materials, self.scene.stepping.dt)
+        memories = np.zeros((keys.size, 2 * VECTOR))
+        for k, (key, law) in enumerate(zip(keys.tolist(), laws.tolist(), strict=True)):
+            layer, force = rows[law].layer, np.asarray(forces.get(key, np.zeros(3)))
+            if not isinstance(layer, SpringLayer):
+                raise ModelError(f"press: the contact with key {key} has no layer of springs")
+            one = slice(k, k + 1)
+            memories[k] = pressed(layer, contacts.axes[one], contacts.gaps[one], speeds[one], force[None])[0]
+        if keys.size > self._work.capacity:
+            self._make_room(2 * keys.size)
+        self._work.press(keys, laws, memories)
 
     def checkpoint(self) -> dict[str, Array]:
         """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""

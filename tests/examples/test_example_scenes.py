@@ -39,7 +39,7 @@ def plane_gaps(scene):
 def test_all_examples_are_here():
     assert {path.stem for path in FILES} == {
         *("pendulum_j11", "pendulum_j12", "pendulum_j14", "dual_arm", "quadruped", "box_stack"),
-        "quadruped_lands",
+        *("quadruped_lands", "soft_table"),
         *("four_bar", "arm_pushes_box", "hills"),
     }
 

@@ -1,5 +1,6 @@
 """Contacts that yield, in runs: native and from Python, with memory, without impacts or creep."""
 
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import mcpframe as mf
 from mcpframe.contact.layers.springs import SpringLayer
 from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
+from mcpframe.scene.scene_file import load_scene
 from mcpframe.simulation.engine import Engine
 
 GRAVITY = 9.81
@@ -55,6 +57,19 @@ def test_four_legs_carry_what_their_springs_say():
     np.testing.assert_allclose(forces, expected, rtol=1e-3)
     np.testing.assert_allclose(-table.gap, forces / 1e4, rtol=1e-3)
     assert len(run.impacts) == 0
+
+
+def test_the_table_of_the_examples_carries_what_statics_say_of_four_equal_springs():
+    example = load_scene(Path(__file__).parents[2] / "examples/scenes/soft_table.toml")
+    run = mf.simulate(example)
+    table, weight = last_contacts(run), 20.0 * GRAVITY
+    x, y = np.sign(table.point[:, 0]), np.sign(table.point[:, 1])
+    tipping = 0.1 * weight + 0.7 * 30.0  # of the load off the centre, and of the push
+    expected = weight / 4.0 + x * tipping / (4.0 * 0.55) + y * 0.05 * weight / (4.0 * 0.35)
+    tilt = 0.1  # N: its centre, 0.6 m up, moves by half a millimetre as it tilts
+    np.testing.assert_allclose(loads(run, example.stepping.dt), expected, atol=tilt)
+    assert table.impulse[:, 0].sum() / example.stepping.dt == pytest.approx(-30.0, rel=1e-3)
+    assert np.abs(run.theta_dot[-1]).max() < 1e-6
 
 
 def stack(n):

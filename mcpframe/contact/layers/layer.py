@@ -48,7 +48,7 @@ class ContactLayer(ABC):
         """Return what it remembers after a step of dt with these impulses on A [n, 3], N s."""
 
     def energy(self, gap: Array, memory: Array) -> Array:
-        """Return the energy that it stores [n], J; none unless it says so."""
+        """Return the energy that it stores [n], J; runs count that of springs alone."""
         return np.zeros(gap.size)
 
 

@@ -63,3 +63,24 @@ def _yields(laws: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequence[
         raise ModelError("law: its compliance grows with dt in no straight line; in runs that takes a layer")
     growth = (whole - less) / (0.5 * dt)
     return np.hstack([whole - dt * growth, growth])
+
+
+def pressed(layer: SpringLayer, axes: Array, gap: Array, speed: Array, force: Array) -> Array:
+    """Return what contacts remember whose layers press as hard: normals, o n + δ_1 t_1 + δ_2 t_2 [n, 8].
+
+    So nothing jumps where layers take over from rigid contacts [S00, section 4]: with the springs at rest but
+    for what bodies approach, λ_n = k δ^e - c v, δ = o - gap, and λ_t = k_t δ_t.
+
+    Args:
+        layer: of these contacts.
+        axes: n, t_1, t_2 [n, 3, 3].
+        gap, speed: distances and opening speeds [n].
+        force: on A, world axes [n, 3], N.
+    """
+    own = np.einsum("uki,ui->uk", axes, force)
+    normal = np.maximum(own[:, 0] + layer.damping * speed, 0.0) / layer.stiffness
+    memory = own / max(layer.tangential_stiffness, np.finfo(float).tiny)
+    memory[:, 0] = gap + normal ** (1.0 / layer.exponent)
+    rows = np.zeros((len(gap), 2, VECTOR))
+    rows[:, 0, :3], rows[:, 1, :3] = axes[:, 0], np.einsum("uki,uk->ui", axes, memory)
+    return rows.reshape(len(gap), -1)

@@ -44,6 +44,7 @@ FIGURES = {
     "certificate": at.CERTIFICATE,
     "middle_1": at.MIDDLE_1,
     "middle_2": at.MIDDLE_2,
+    "near": at.NEAR,
     "known_time": at.KNOWN_TIME,
 }
 WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
@@ -160,6 +161,15 @@ class Workspace:
         self.doubles(at.BODY_REACH)[:] = -1.0
         moving = body >= 0
         np.maximum.at(self.doubles(at.BODY_REACH), body[moving], sizes.reach[moving])
+
+    def press(self, keys: Indices, laws: Indices, memories: Array) -> None:
+        """Have contacts remember this; gaps up to which layers press are looked for then."""
+        n = keys.size
+        self.IS[at.N_REMEMBERED] = n
+        self.integers(at.MEMORY_KEYS)[:n], self.integers(at.MEMORY_LAWS)[:n] = keys, laws
+        self.doubles(at.MEMORIES)[:n, : memories.shape[1]] = memories
+        offsets = np.einsum("ui,ui->u", memories[:, :VECTOR], memories[:, VECTOR : 2 * VECTOR])
+        self.XS[at.NEAR] += float(offsets.max(initial=0.0))
 
     def memory(self) -> dict[str, NDArray[Any]]:
         """Return what the steps have to remember."""

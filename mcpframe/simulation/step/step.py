@@ -9,7 +9,7 @@ bodies may overlap in between.
     impact    where something closes that was open: rates jump                 impact
     forces    controllers, springs, dampers                                    drives
     kick      half a step of drift; what forces do to the rates there          drift, kick
-    push      build, solve, recover: rates that no closed contact breaks       push, solve
+    push      build, solve, recover: rates that no closed contact breaks       push, solve, layers
     move      where the rates lead, loops closed again                         moving
     detect    what is near there; what overlaps, and when it began to          touching, trial
     certify   whether impulses and rates are what physics says they are        certifying
@@ -21,7 +21,7 @@ approaches is an impact; one that was closed before rests: the step's problem ke
 no restitution acts. Approaches below the rest speed are no impacts: what closes so slowly takes part in the
 step's problem with its gap as soon as it is near. So bounces end that would come back within the step, do not
 leave the tolerance or are slower than the rest speed, and with them the infinite sequence of ever smaller
-impacts.
+impacts. A contact with a layer touches as soon as it is near, yields, and never strikes: see `layers`.
 
 X is the state at the start, Y where a trial leads; a trial that is taken makes the two change places.
 """

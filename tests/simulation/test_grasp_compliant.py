@@ -1,0 +1,109 @@
+"""The whole-arm grasp [S00] on its compliant layer, held against an independent reproduction."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.contact.layers.layer import carried
+from mcpframe.simulation.engine import Engine
+from mcpframe.systems.grasp_motion import GraspMotion
+
+SHARED = next(
+    (folder for up in Path(__file__).parents if (folder := up / "shared/compliant/reference").is_dir()),
+    Path("nowhere"),
+)
+EXAMPLES = {
+    1: GraspMotion((0.0, 0.155, np.deg2rad(70.0)), (0.0, 0.155, np.deg2rad(110.0)), (0.1, 0.1, 0.1, 0.1)),
+    2: GraspMotion((0.0, 0.12, 0.0), (0.0, 0.18, 0.0), (0.8, 0.6, 0.8, 0.6)),
+}
+SAME = 1e-9
+"""Metres and radians after a thousand steps of the same scheme."""
+MIDDLE = {1: 0.03e-3, 2: 0.1e-3}
+"""Metres: runs have contacts in the middle between the surfaces, the reference has them on the object."""
+LINKS = ("right_1", "right_2", "left_1", "left_2")
+
+needs_reference = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/compliant/reference")
+
+
+def pressing(motion, state, forces):
+    """Forces on A of the contacts that slide as designed, world axes, and their normals."""
+    normals = motion.detector.contacts(state, 1e-9).axes[:, 0]
+    return forces[:, None] * (normals - np.asarray(motion.mu)[:, None] * motion.slip(0.0)), normals
+
+
+def on_the_object(contact, mu):
+    """The contact with its point on the surface of the object."""
+    side = 0.5 if contact.body_a == "object" else -0.5
+    point = contact.point + side * contact.gap * contact.normal
+    return mf.Contact(contact.body_a, contact.body_b, point, contact.normal, mu, gap=contact.gap)
+
+
+def steps_in_python(example, scale):
+    """Coordinates of a thousand steps by semi-implicit Euler, one `ContactStep` after the other."""
+    motion, torque = EXAMPLES[example], np.load(SHARED / f"ex{example}_torque_ff.npz")
+    model, dt = motion.model, 1e-3
+    state = model.state(motion.state(0.0).theta, np.zeros(7))
+    law, formulation = mf.contact_law("compliant", scale=scale, mass=1.69), mf.formulation("os")
+    forces, before = pressing(motion, state, torque["lam"][0])
+    memory = (forces * scale / 1.69)[:, None]  # F/k along n and t: nothing jumps
+    for k in range(1000):
+        found = motion.detector.contacts(state, 2e-3)
+        memory = carried(memory, before[:, None], found.axes[:, :1])
+        before = found.axes[:, 0]
+        contacts = [on_the_object(contact, mu) for contact, mu in zip(found, motion.mu, strict=True)]
+        tau = np.concatenate([np.zeros(3), torque["tau"][2 * k]])
+        step = mf.ContactStep(state, contacts, dt, tau=tau, law=law, memory=memory)
+        problem, recovery = formulation.build(step)
+        outcome = formulation.recover(recovery, mf.solve(problem, "lemke", throw=True))
+        memory = outcome.memory
+        state = model.state(model.integrate(state.theta, outcome.theta_dot, dt), outcome.theta_dot)
+        yield state.theta
+
+
+@needs_reference
+@pytest.mark.parametrize(("example", "scale"), [(1, "0.001"), (2, "0.0005")])
+def test_implicit_steps_of_a_millisecond_are_those_of_the_reference(example, scale):
+    reference = np.load(SHARED / f"ex{example}_implicit_ff_s{scale}.npz")
+    found = np.array(list(steps_in_python(example, float(scale))))
+    assert np.abs(found - reference["q"][1:]).max() < SAME
+
+
+def compliant_run(example, scale, **stepping):
+    """Positions in steps of 1 ms from forces as designed, under the torques of the reference."""
+    motion, torque = EXAMPLES[example], np.load(SHARED / f"ex{example}_torque_ff.npz")
+
+    def tau(state, time):
+        return np.concatenate([np.zeros(3), torque["tau"][round(2000.0 * time)]])
+
+    law = {"name": "compliant", "scale": scale, "mass": 1.69}
+    materials = {
+        ("object", link): mf.Material(mu, law=law) for link, mu in zip(LINKS, motion.mu, strict=True)
+    }
+    start = motion.state(0.0)
+    scene = mf.Scene(
+        motion.model,
+        theta=start.theta,
+        theta_dot=np.zeros(7),
+        materials=materials,
+        ignore=["palm"],
+        controllers=[tau],
+        stepping=mf.Stepping(dt=1e-3, **stepping),
+    )
+    engine, state = Engine(scene), scene.initial_state()
+    forces, _ = pressing(motion, start, torque["lam"][0])
+    engine.press(state, dict(zip(motion.detector.key.tolist(), forces, strict=True)))
+    return engine.advance(state, 0, 1000)
+
+
+@needs_reference
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "midpoint"])
+@pytest.mark.parametrize("scale", ["0.001", "0.0005"])
+@pytest.mark.parametrize("example", [1, 2])
+def test_runs_of_the_compiled_loop_follow_the_reference(example, scale, integrator):
+    reference = np.load(SHARED / f"ex{example}_implicit_ff_s{scale}.npz")
+    run = compliant_run(example, float(scale), integrator=integrator)
+    off = np.abs(run.theta[:, :2] - reference["q"][1:, :2]).max(axis=0)
+    assert off.max() < MIDDLE[example]
+    assert len(run.impacts) == 0
