@@ -90,5 +90,5 @@ def check_finite(name: str, array: Any) -> None:
 
 def frozen(array: AnyArray) -> AnyArray:
     """Make an array read-only and return it."""
-    array.flags.writeable = False
+    array.setflags(write=False)
     return array

@@ -40,11 +40,12 @@ class Motors:
     """Position actuators: tau = kp (target - theta) - kd theta_dot at some dofs.
 
     Attributes:
-        places, dofs: of the joints among coordinates and rates.
+        places, dofs: of the joints among coordinates and rates; a slice where they follow one another, which
+            numpy reads faster.
     """
 
-    places: Array
-    dofs: Array
+    places: Array | slice
+    dofs: Array | slice
     kp: Array
     kd: Array
     target: Array
@@ -75,7 +76,8 @@ class Robot:
         m = self.compiled
         joints = m.actuator_trnid[:, 0]
         gains = m.actuator_gainprm[:, 0], -m.actuator_biasprm[:, 2]
-        return Motors(m.jnt_qposadr[joints], m.jnt_dofadr[joints], *gains, m.key_ctrl[0])
+        places, dofs = (_as_slice(index[joints]) for index in (m.jnt_qposadr, m.jnt_dofadr))
+        return Motors(places, dofs, *gains, m.key_ctrl[0])
 
     @property
     def ignore(self) -> list[tuple[str, str]]:
@@ -101,7 +103,7 @@ class Robot:
 
     def _controllers(self, native: bool) -> list[Controller]:
         motors, model = self.motors, self.model
-        if not len(motors.dofs):
+        if not len(motors.kp):
             return []
         if not native:
             return [Function(model, partial(forces, motors))]
@@ -109,7 +111,7 @@ class Robot:
         target[motors.places] = motors.target
         kp, kd = np.zeros(model.n_dofs), np.zeros(model.n_dofs)
         kp[motors.dofs], kd[motors.dofs] = motors.kp, motors.kd
-        return [PD(model, kp, kd, target, dofs=[model.dof_names[d] for d in motors.dofs])]
+        return [PD(model, kp, kd, target, dofs=list(np.array(model.dof_names)[motors.dofs]))]
 
 
 def forces(motors: Motors, state: Any, time: float) -> Array:
@@ -170,7 +172,7 @@ class MujocoRobotRun(MujocoRun):
     def __init__(self, native: bool, robot: Robot, dt: float) -> None:
         self.model = mujoco.MjModel.from_xml_path(str(robot.file))
         self.data, self.motors = mujoco.MjData(self.model), robot.motors
-        self.native = native or not len(self.motors.dofs)
+        self.native = native or not len(self.motors.kp)
         self.model.opt.timestep = dt
         if not self.native:
             self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_ACTUATION
@@ -183,17 +185,17 @@ class MujocoRobotRun(MujocoRun):
             super().advance(n_steps)
             return
         data, motors, step = self.data, self.motors, mujoco.mj_step
-        places, dofs = (_as_slice(index) for index in (motors.places, motors.dofs))
         for _ in range(n_steps):
-            away = motors.target - data.qpos[places]
-            data.qfrc_applied[dofs] = motors.kp * away - motors.kd * data.qvel[dofs]
+            away = motors.target - data.qpos[motors.places]
+            data.qfrc_applied[motors.dofs] = motors.kp * away - motors.kd * data.qvel[motors.dofs]
             step(self.model, data)
 
 
-def _as_slice(index: Array) -> Any:
-    """Return consecutive places as a slice, which numpy reads faster."""
-    first, last = int(index[0]), int(index[-1])
-    return slice(first, last + 1) if (np.diff(index) == 1).all() else index
+def _as_slice(index: Array) -> Array | slice:
+    """Return consecutive places as a slice."""
+    if not len(index) or (np.diff(index) != 1).any():
+        return index
+    return slice(int(index[0]), int(index[-1]) + 1)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from study import numbers, opening, parser, save_figures
 import mcpframe as mf
 from mcpframe.arrays import Array
 from mcpframe.simulation.recording.energy_audit import EnergyWarning, energy_gains
+from mcpframe.simulation.recording.trajectory import FILE_NAME
 from mcpframe.simulation.simulate import RunStoppedError
 from mcpframe.systems.bodies import FLOOR, box_inertia
 
@@ -45,6 +46,8 @@ EDGE, MU, RESTITUTION = 0.2, 0.5, 0.3
 """Boxes: their mean edge, m, friction and restitution."""
 LOOK = 0.05
 """Seconds between two looks at the memory."""
+
+Readings = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -136,14 +139,14 @@ def dropped(n: int) -> mf.Scene:
 def soak(scene: mf.Scene, seconds: float) -> Soaked:
     """Run a scene for so long, and return what it was like."""
     stopped = ""
-    with warnings.catch_warnings(), TemporaryDirectory() as folder, memory() as readings:
+    with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", EnergyWarning)  # gains are in the row
         mf.simulate(scene, duration=3 * scene.stepping.dt)  # loads and compiles
-        readings.clear()
-        try:
-            run = mf.simulate(scene, duration=seconds, out=Path(folder, "run"))
-        except RunStoppedError as error:
-            run, stopped = error.trajectory, str(error)
+        with memory(Path(folder, "run", FILE_NAME)) as readings:
+            try:
+                run = mf.simulate(scene, duration=seconds, out=Path(folder, "run"))
+            except RunStoppedError as error:
+                run, stopped = error.trajectory, str(error)
     tenths = ends(len(run))
     return Soaked(
         steps=len(run) - 1,
@@ -172,15 +175,16 @@ def means(values: Array, parts: tuple[slice, slice]) -> tuple[float, float]:
 
 
 @contextmanager
-def memory() -> Iterator[list[int]]:
-    """Give a list that the memory of this process, bytes, is written to while the body runs."""
-    readings: list[int] = []
+def memory(file: Path) -> Iterator[Readings]:
+    """Give a list that the memory of this process and the length of a file are written to, in bytes."""
+    readings: Readings = []
     done = Event()
 
     def look() -> None:
         while not done.wait(LOOK):
             pages = int(Path("/proc/self/statm").read_text().split()[1])
-            readings.append(pages * os.sysconf("SC_PAGE_SIZE"))
+            written = file.stat().st_size if file.exists() else 0
+            readings.append((pages * os.sysconf("SC_PAGE_SIZE"), written))
 
     watcher = Thread(target=look, daemon=True)
     if Path("/proc/self/statm").exists():
@@ -193,13 +197,14 @@ def memory() -> Iterator[list[int]]:
             watcher.join()
 
 
-def growth(readings: Sequence[int]) -> float:
-    """Return by how much memory has grown from a tenth of the time to nine tenths, MB.
+def growth(readings: Readings) -> float:
+    """Return by how much memory has grown from a tenth of the run to nine tenths, MB, as its file tells.
 
     At the end the whole run is read back, which takes what it takes.
     """
-    n = len(readings)
-    return 0.0 if n < 10 else (readings[(9 * n) // 10] - readings[n // 10]) / 1e6
+    whole = max((written for _, written in readings), default=0)
+    within = [taken for taken, written in readings if 0.1 * whole <= written <= 0.9 * whole]
+    return (within[-1] - within[0]) / 1e6 if within else 0.0
 
 
 COLUMNS = ["run", "steps", "µs/step", "contacts", "impacts", "gain, J", "rise, J", "overlap, m", "MB"]
@@ -209,8 +214,8 @@ COLUMNS += ["failed"]
 def sheet(rows: Mapping[str, Soaked], seconds: float) -> Sheet:
     """Return the table of all runs."""
     note = "µs/step and contacts: first and last tenth. Gain: of an impact; rise: of the whole energy in a "
-    note += "step, motors included. MB: growth of the process from a tenth to nine tenths of the run, some "
-    note += "ten of which HDF5 takes for the caches of its file."
+    note += "step, motors included. MB: growth of the process from a tenth to nine tenths of the run, "
+    note += "in short ones with the buffers of its file, which fill up in some 40,000 steps."
     return Sheet(f"Runs of {seconds:g} s", COLUMNS, [[name, *cells(row)] for name, row in rows.items()], note)
 
 

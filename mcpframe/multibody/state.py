@@ -120,11 +120,13 @@ class State:
         return self
 
     @property
+    @_kept_until_update
     def theta(self) -> Array:
         """Coordinates [n_theta]; a copy, read-only."""
         return frozen(self._theta.copy())
 
     @property
+    @_kept_until_update
     def theta_dot(self) -> Array:
         """Rates [N]; a copy, read-only."""
         return frozen(self._theta_dot.copy())

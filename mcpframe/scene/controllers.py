@@ -5,12 +5,11 @@ A controller belongs to a model and is immutable; several in one scene add up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array, frozen
 from mcpframe.exceptions import ModelError
@@ -205,16 +204,20 @@ class Function(Controller):
         if not callable(function):
             raise ModelError(f"controller: {function!r} is not a function of state and time")
         self.model, self.function = model, function
+        self._nothing = np.zeros(model.n_dofs)
         self.name = getattr(function, "__qualname__", repr(function)) if name is None else name
 
     def force(self, state: State, time: float) -> Array:
         """Return what the function returns [N], or raise ModelError where that is not one force per dof."""
-        tau, shape = self.function(state, time), (self.model.n_dofs,)
-        if isinstance(tau, np.ndarray) and tau.dtype == np.float64 and tau.shape == shape:
-            total: float = tau.sum()
-            if math.isfinite(total):  # asked every step: no copy, no closer look
-                return tau
-        return values(f"controller {self.name!r} at {time:g} s: tau", tau, shape)
+        tau = self.function(state, time)
+        if isinstance(tau, np.ndarray) and self._are_forces(tau):
+            return tau
+        return values(f"controller {self.name!r} at {time:g} s: tau", tau, self._nothing.shape)
+
+    def _are_forces(self, tau: NDArray[Any]) -> bool:
+        """Return whether these are finite numbers, one per dof; asked every step: no copy, no closer look."""
+        nothing = self._nothing
+        return tau.dtype.char == "d" and tau.shape == nothing.shape and bool(tau.dot(nothing) == 0.0)
 
 
 @final

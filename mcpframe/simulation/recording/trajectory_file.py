@@ -47,6 +47,8 @@ FORMAT, VERSION = "mcpframe-trajectory", 1
 TABLES: dict[str, type[Table]] = {"steps": StepBlock, "contacts": ContactTable, "impacts": ImpactTable}
 CHUNK_ROWS, CHUNK_BYTES = {"steps": 2048, "contacts": 8192, "impacts": 1024}, 262144
 """Most rows, and most bytes, of the pieces that a dataset grows by."""
+CACHED_CHUNKS, CACHE_SLOTS = 2, 31
+"""Pieces of a dataset that stay in memory while a run is written, and slots to find them by."""
 UNREADABLE = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RuntimeError),
     *(TypeError, ValueError),
@@ -183,12 +185,20 @@ def _add_new_columns(file: h5py.File) -> None:
 
 
 def datasets(file: h5py.File) -> Datasets:
-    """Return the open datasets of the columns."""
+    """Return the open datasets of the columns; of each, HDF5 keeps the last chunks alone in memory."""
     return {
-        (name, about.name): file[name][about.name].id
+        (name, about.name): _opened(file[name], about.name)
         for name, table in TABLES.items()
         for about in columns(table)
     }
+
+
+def _opened(group: h5py.Group, name: str) -> h5py.h5d.DatasetID:
+    """Return a dataset to append to: HDF5's own cache, a megabyte for each, would keep what is full too."""
+    chunk_bytes = group[name].dtype.itemsize * math.prod(group[name].chunks)
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * chunk_bytes, 1.0)
+    return h5py.h5d.open(group.id, name.encode(), access)
 
 
 def append_steps(places: Datasets, block: StepBlock) -> None:

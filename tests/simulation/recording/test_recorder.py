@@ -308,3 +308,10 @@ def test_a_full_disk_is_an_error_and_what_was_flushed_stays(path):
     assert_same_steps(Trajectory.load(path).steps, steps(header().model, int(flushed)))
     assert int(flushed) > 3
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_run_that_is_written_keeps_its_last_chunks_alone_in_memory(path):
+    with Recorder.create(header(), path) as recorder:
+        datasets = recorder._file._datasets
+        caches = [dataset.get_access_plist().get_chunk_cache()[1] for dataset in datasets.values()]
+    assert sum(caches) < 5e6  # a megabyte for each column, HDF5's own, kept all of a run of 40,000 steps
