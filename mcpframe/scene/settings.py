@@ -117,6 +117,9 @@ class Stepping(Settings):
     max_impacts: int = Field(
         default=100, ge=1, description="impacts in one step before the sequence is cut short"
     )
+    max_trials: int = Field(
+        default=20_000, ge=1, description="trials of one step before the run stops and says why"
+    )
     friction: Literal["polygon", "cone"] | None = Field(
         default=None,
         description="friction cones with edges, or round ones, exact; as the formulation says, if not given",

@@ -58,7 +58,7 @@ from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.step.adaptive.adapt import adapt
 from mcpframe.simulation.step.advance import advance
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
-from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_unmoved
+from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_endless, why_unmoved
 
 Indices = NDArray[np.int64]
 
@@ -211,6 +211,10 @@ class Engine:
                 self._break_off(why_unmoved(self.scene, state, first + taken + 1), first + taken + 1, blocks)
             elif code == at.CONTRADICTED:
                 told = why_contradicted(self.scene, state, first + taken + 1)
+                self._break_off(told, first + taken + 1, blocks)
+            elif code == at.TOO_MUCH:
+                touching = self.detector.contacts(state, self.scene.stepping.penetration_tolerance)
+                told = why_endless(self.scene, state, first + taken + 1, touching)
                 self._break_off(told, first + taken + 1, blocks)
             elif code != at.DONE:
                 self._stop(first + taken + 1, blocks)

@@ -5,11 +5,13 @@ Whatever stops a run, the steps before it are kept: the errors bring them along.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mcpframe.arrays import Array
+from mcpframe.contact.contact import Contact
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.multibody.independence import check_motion, closure_name
 from mcpframe.multibody.state import State
@@ -20,6 +22,8 @@ from mcpframe.simulation.recording.steps import StepBlock
 if TYPE_CHECKING:
     from mcpframe.simulation.recording.trajectory import Trajectory
 
+NAMED = 3
+"""Pairs of bodies that are named."""
 RESOLVED = 0.5
 """Way per step, rad or m, up to which rates do not look like the reason."""
 
@@ -108,4 +112,15 @@ def why_contradicted(scene: Scene, state: State, step: int) -> str:
     return (
         f"{where}: the loops cannot be kept closed while the motion of {names} is prescribed; it leads "
         "beyond what the mechanism can reach"
+    )
+
+
+def why_endless(scene: Scene, state: State, step: int, touching: Sequence[Contact]) -> str:
+    """Return that a step does not come to an end, and what touches where it begins."""
+    pairs = sorted({f"{contact.body_a!r} and {contact.body_b!r}" for contact in touching})
+    named = ", ".join(pairs[:NAMED]) + (f" and {len(pairs) - NAMED} more pairs" if len(pairs) > NAMED else "")
+    return (
+        f"step {step}, at t = {state.time:g} s: is not done after max_trials = {scene.stepping.max_trials}. "
+        f"Where it begins {named or 'nothing'} touch{'' if pairs else 'es'}; a smaller dt, a larger "
+        'penetration_tolerance, a line of ignore or scheme = "time_stepping" helps'
     )

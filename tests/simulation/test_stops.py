@@ -8,6 +8,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
+from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from mcpframe.scene.controllers import PD
 from mcpframe.simulation.audit.rates import ResolutionWarning
 from mcpframe.simulation.engine import Engine
@@ -112,3 +113,20 @@ def test_the_command_tells_what_is_known_of_a_run_that_leads_nowhere(tmp_path, c
     assert "WARNING: 'link_" in printed.out
     assert "stopped: step" in printed.err
     assert len(mf.Trajectory.load(tmp_path / "run")) > 2
+
+
+def test_a_step_that_has_too_many_parts_ends_the_run_in_words_that_name_what_touches():
+    """A ball that rests on the floor and is thrown to and fro by two walls, ten times in a step."""
+    leans = {(0.0, 0.0, 0.0): 0.0, (-0.2, 0.0, 0.0): np.pi / 2, (0.2, 0.0, 0.0): -np.pi / 2}
+    planes = [Geometry(Plane(), mf.Pose.from_rpy(at, (0, lean, 0))) for at, lean in leans.items()]
+    ball = mf.Link("ball", mass=1.0, inertia=0.004 * np.eye(3), geometry=Geometry(Sphere(0.1)))
+    model, thrown = mf.Model([ball], geometry=planes), [40.0, 0, 0, 0, 0, 0]
+    stepping = mf.Stepping(dt=0.05, duration=0.05)
+    scene = mf.Scene(
+        model, [0, 0, 0.1, 0, 0, 0, 1], thrown, materials=mf.Material(restitution=1.0), stepping=stepping
+    )
+    assert len(mf.simulate(scene)) == 2
+    said = "step 1, at t = 0 s: is not done after max_trials = 12. Where it begins 'ball' and 'world' touch; "
+    with pytest.raises(NoMotionError, match=said) as stop:
+        mf.simulate(scene, max_trials=12)
+    assert len(stop.value.trajectory) == 1

@@ -82,6 +82,8 @@ N_FIGURES = KNOWN_TIME - RESIDUAL + 1
 START, TIME, SPEED, TRIAL = number(), number(), number(), number()
 """Begin of the step, time reached; the speed of the fastest point of any shape where the step begins; length
 of the last trial."""
+TRIALS, MAX_TRIALS = count(), count()
+"""Trials of this step, and how many it may have."""
 KIND = count()
 """What the problem that Python is asked about is of: a step, compression, decompression."""
 CERTIFIES, BY_KICK, FACTORED = count(), count(), count()
@@ -200,12 +202,12 @@ C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, C_STRETCH, OUT_CONTACT = co
 ) = range(10)  # fmt: skip
 
 # How a call ended.
-DONE, NO_ROOM, NO_SOLUTION, NO_MOTION, TOO_LONG, FULL, RAISED, CONTRADICTED = range(8)
+DONE, NO_ROOM, NO_SOLUTION, NO_MOTION, TOO_LONG, FULL, RAISED, CONTRADICTED, TOO_MUCH = range(9)
 """All steps taken, or the tables of the record are full; contacts need more room; a problem was not solved;
 no acceleration; within a step: a part of it to be tried again in halves; more contacts took impulses since
 the last record than there is room for; Python has raised an exception; closures with prescribed motion
-cannot be kept together. In all but the first case the state is
-the one before the step that did not go through."""
+cannot be kept together; a step has had as many trials as it may. In all but the first case the state is the
+one before the step that did not go through."""
 
 TAKEN_ROOM = 4
 """Contacts whose impulses can be gathered between two records, in multiples of the capacity."""

@@ -117,6 +117,7 @@ class Workspace:
         stepping = scene.stepping
         event_driven = stepping.scheme == "event_driven"
         self.IS[[at.EVERY, at.MAX_IMPACTS]] = scene.output.every, stepping.max_impacts
+        self.IS[at.MAX_TRIALS] = stepping.max_trials
         self.IS[at.EVENT_DRIVEN], self.IS[at.RK4] = event_driven, stepping.integrator == "rk4"
         self.IS[at.EULER] = stepping.integrator == "semi_implicit_euler"
         self.IS[at.NEWTON] = stepping.restitution_model == "newton"

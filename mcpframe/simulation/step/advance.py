@@ -138,6 +138,7 @@ def advance(
         put(XS, at.START, begin + k * XS[at.DT])
         put(IS, at.N_HITS, 0)
         put(IS, at.OVERFLOW, 0)
+        put(IS, at.TRIALS, 0)
         put(IS, at.CERTIFIES, 1 if IS[at.CERTIFY_EVERY] > 0 and (k + 1) % IS[at.CERTIFY_EVERY] == 0 else 0)
         keep(run, X, B)
         step = event_driven(run, X, Y) if IS[at.EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)

@@ -71,8 +71,17 @@ def place_closed(run, Y):
 
 
 @callee
+def count_trial(run):
+    """Count a trial; TOO_MUCH where the step has had all that it may."""
+    put(run.IS, at.TRIALS, run.IS[at.TRIALS] + 1)
+    return at.DONE if run.IS[at.TRIALS] <= run.IS[at.MAX_TRIALS] else at.TOO_MUCH
+
+
+@callee
 def try_push(run, X, Y, h, again, margin, rise):
     """Push in the middle of a step of h, which is there already, and look where it leads."""
+    if count_trial(run) != at.DONE:
+        return at.TOO_MUCH
     code = push(run, run.Z, h, STEP, again, rise)
     if code == at.DONE and run.IS[at.RK4] != 0 and is_unheld(run):
         code = fly(run, X, Y, h)
@@ -85,7 +94,9 @@ def try_push(run, X, Y, h, again, margin, rise):
 @callee
 def try_flight(run, X, Y, h, margin):
     """Fly for a time h, and look where it leads."""
-    code = fly(run, X, Y, h)
+    code = count_trial(run)
+    if code == at.DONE:
+        code = fly(run, X, Y, h)
     if code == at.DONE:
         code = place_closed(run, Y)
     return find(run, Y, margin) if code == at.DONE else code
