@@ -18,7 +18,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from mcpframe.problem.problems import MixedLCP
 
@@ -99,6 +98,8 @@ def _scaled_matrix(problem: MixedLCP) -> sp.csr_array:
 
 def _solve_program(problem: MixedLCP, time_limit: float) -> Array | None:
     """Return eta of the linear program, or None where HiGHS finds no minimum below zero."""
+    from scipy.optimize import linprog  # takes a third of a second to import
+
     R, C = problem.scaling
     n, S = problem.n, _scaled_matrix(problem)
     lower, upper = problem.lower / C, problem.upper / C

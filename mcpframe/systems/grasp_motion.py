@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mcpframe.arrays import Array
 from mcpframe.contact.acceleration_step import AccelerationStep, curved_bias
@@ -149,6 +148,8 @@ def gripping_forces(G: Array, load: Array, grip: float) -> Array:
     λ = λ_0 + η ν along the null vector ν; the derivative falls with η. Where no positive λ exists, the one
     whose least entry is largest.
     """
+    from scipy.optimize import brentq  # takes a third of a second to import
+
     null = np.linalg.svd(G)[2][-1]
     least = np.linalg.lstsq(G, load, rcond=None)[0]
     bounds = -least / null

@@ -18,7 +18,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.solvers.shared.linear import exact_residual, factorise
@@ -119,6 +118,8 @@ def _ratio(violation: Array, size: Array) -> Array:
 
 def _elastic_program(A: Array, c: Array, at_least: Any, at_most: Any, lower: Array, upper: Array) -> Array:
     """Return lower <= x <= upper of least t with A x + c >= -t (rows at_least) and A x + c <= t (at_most)."""
+    from scipy.optimize import linprog  # takes a third of a second to import
+
     rows = np.vstack([-A[at_least], A[at_most]])
     scale = max(float(np.abs(c).max(initial=0.0)), np.finfo(np.float64).tiny)
     size = rows.shape[0]

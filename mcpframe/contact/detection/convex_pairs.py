@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.patches import NO_PATCH, Patch, normal_of, overlap
@@ -102,6 +101,8 @@ def _polished(first: Placed, second: Placed, gap: float, n: Array) -> tuple[floa
     """Return the best separation around a normal: nothing of an ellipsoid is flat that it could snap to."""
     if not any(isinstance(placed.solid, Egg) for placed in (first, second)):
         return gap, n
+    from scipy.optimize import minimize  # takes a third of a second to import
+
     tangents = np.array(contact_frame(n))[1:]
 
     def around(x: Array) -> Array:

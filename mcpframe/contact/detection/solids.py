@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL
@@ -136,6 +135,8 @@ class Hull:
     @staticmethod
     def of(points: Array, name: str) -> Hull:
         """Return the convex hull of points, or raise ModelError where it has no volume."""
+        from scipy.spatial import ConvexHull, QhullError  # takes a third of a second to import
+
         try:
             hull = ConvexHull(points)
         except (QhullError, ValueError) as error:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
@@ -15,12 +15,14 @@ from mcpframe.io.corpus import Corpus
 from mcpframe.io.records import Record
 from mcpframe.notebook.progress import progress as bars
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.harvest import Harvest, exact_cone
 from mcpframe.simulation.recording.observation import Observation
 from mcpframe.solving.plugin import AbstractFormulation
 from mcpframe.solving.registry import FORMULATIONS
 from mcpframe.studies.corpora.labels import labels_of
+
+if TYPE_CHECKING:
+    from mcpframe.simulation.engine import Engine
 
 Wanted = Callable[[Observation, int], bool]
 """Whether to keep a problem of the step of that number."""
@@ -69,6 +71,8 @@ def harvested(
     scene: Scene, formulation: str | AbstractFormulation = OS, wanted: Wanted = lambda seen, number: True
 ) -> Iterator[tuple[int, list[Record]]]:
     """Yield the number of every step of a scene with the records of its problems that are wanted."""
+    from mcpframe.simulation.engine import Engine  # brings kernels, which few studies need
+
     labeller, stepping = Labeller(scene, formulation), scene.stepping
     records: list[Record] = []
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -14,10 +15,16 @@ from pydantic import Field
 from mcpframe.exceptions import FileFormatError, OptionError, nearest
 from mcpframe.io.corpus import Corpus
 from mcpframe.io.records import parsed
-from mcpframe.studies.corpora.recipes import make_corpus, takes_of
 from mcpframe.studies.file_names import is_within
 from mcpframe.studies.sources.source import GIVEN, AbstractSource, Case, Group, Place, plain, within
 from mcpframe.studies.study.row import Label
+
+
+def recipes() -> ModuleType:
+    """Return the recipes, which bring scenes: imported when a study names one."""
+    from mcpframe.studies.corpora import recipes
+
+    return recipes
 
 
 class CorpusSource(AbstractSource):
@@ -45,7 +52,7 @@ class CorpusSource(AbstractSource):
             if isinstance(wanted, Mapping) and not wanted.keys() <= {"min", "max"}:
                 raise OptionError(f"where: {name} = {wanted!r}: a table has the keys min and max")
         if self.recipe:
-            takes_of(self.recipe, self.size)
+            recipes().takes_of(self.recipe, self.size)
             self._check_place(place)
         if self.is_ready(place):
             self._check_choice(place)
@@ -61,7 +68,7 @@ class CorpusSource(AbstractSource):
             self._check_place(place)
             path = place.folder / self.corpus
             path.parent.mkdir(parents=True, exist_ok=True)
-            make_corpus(self.recipe, path, size=self.size, progress=progress).close()
+            recipes().make_corpus(self.recipe, path, size=self.size, progress=progress).close()
         with within(f"problems {self.name!r}"):
             self._check_choice(place)
 
@@ -83,7 +90,7 @@ class CorpusSource(AbstractSource):
         """Return how many there are, or at most will be."""
         if self.is_ready(place):
             return super().most_cases(place)
-        takes = takes_of(self.recipe, self.size)
+        takes = recipes().takes_of(self.recipe, self.size)
         count = sum(take.count for _, take in takes)
         return len(takes), min(count, self.limit or count)
 

@@ -34,7 +34,6 @@ from mcpframe.scene.settings import (
     Share,
 )
 from mcpframe.simulation.recording.trajectory import Trajectory
-from mcpframe.simulation.simulate import simulate
 from mcpframe.studies.sources.source import (
     AbstractSource,
     Case,
@@ -233,6 +232,8 @@ class SceneSource(AbstractSource):
 
     def record(self, place: Place, g: int) -> Recording:
         """Run the scene and return the states from which the chosen steps begin."""
+        from mcpframe.simulation.simulate import simulate  # brings kernels, which few studies need
+
         scene = self._scene(place, point_at(self.parameters, g))
         run = simulate(replace(scene, output=Output(every=1)))
         chosen = _touching(scene, run, self.after)[:: self.every][: self.limit]

@@ -8,15 +8,16 @@ each other, so that a worker that is lost costs little.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from mcpframe.studies.sources.source import GIVEN, AbstractSource, Group, Recording
 from mcpframe.studies.study.row import Key, Label, Row
 from mcpframe.studies.study.store import Store
 from mcpframe.studies.study.study import Study
 
+T = TypeVar("T")
 UNIT_ROWS = 50
 """Rows, or cases to be labelled, of one unit of a chain at most."""
 AS_GIVEN = -1
@@ -113,10 +114,17 @@ Chain = Sequence[Unit]
 
 
 def plan(study: Study, groups: Sequence[Sequence[Group]], store: Store) -> list[Chain]:
-    """Return what is left to do of a study: labels first, then rows, source by source."""
+    """Return what is left to do of a study, source by source and group by group.
+
+    Labels of some cases come before the rows of these, so that the first rows do not wait for all labels, and
+    a study that is stopped has both.
+    """
+    known = store.labels() if study.settings.labels else None
     return [
-        *(_labelling(study, groups, store) if study.settings.labels else []),
-        *(chain for s in range(len(groups)) for chain in _rows(study, s, groups[s], store)),
+        chain
+        for s, own in enumerate(groups)
+        for g, group in enumerate(own)
+        for chain in (*_cold(study, s, g, group, store, known), *_warm(study, s, g, group, store))
     ]
 
 
@@ -151,36 +159,44 @@ def chain_name(study: Study, group: Group, formulation: int, solver: int) -> str
     return f"{group.name} | {formulation_label(study, formulation)} | {study.solvers[solver].label}"
 
 
-def _labelling(study: Study, groups: Sequence[Sequence[Group]], store: Store) -> Iterator[Chain]:
-    known = store.labels()
-    for s, own in enumerate(groups):
-        for g, group in enumerate(own):
-            missing = [Job(i, 0, 0) for i, case in enumerate(group.cases) if case not in known]
-            for jobs in _cut(missing):
-                yield [Unit("labels", s, g, AS_GIVEN, jobs)]
-
-
-def _rows(study: Study, s: int, groups: Sequence[Group], store: Store) -> Iterator[Chain]:
+def _cold(
+    study: Study, s: int, g: int, group: Group, store: Store, known: Container[str] | None
+) -> Iterator[Chain]:
+    """Yield the labels that are not known, and the cold rows, of some cases after the other."""
     source = study.sources[s]
-    for g, group in enumerate(groups):
+    for cases in _cut(range(len(group.cases))):
+        unlabelled = [Job(i, 0, 0) for i in cases if known is not None and group.cases[i] not in known]
+        if unlabelled:
+            yield [Unit("labels", s, g, AS_GIVEN, tuple(unlabelled))]
+        if "cold" not in study.starts(source):
+            continue
         for formulation in formulations_of(study, source):
+            for i in cases:
+                jobs = _missing(study, group, formulation, "cold", _jobs(study, [i]), store)
+                if jobs:
+                    yield [Unit("cold", s, g, formulation, jobs)]
 
-            def missing(start: str, jobs: Iterable[Job]) -> list[Job]:
-                keyed = ((key_of(study, group, formulation, start, job), job) for job in jobs)  # noqa: B023
-                return [job for key, job in keyed if not store.has(key)]
 
-            if "cold" in study.starts(source):
-                for i in range(len(group.cases)):
-                    jobs = missing("cold", _jobs(study, [i]))
-                    if jobs:
-                        yield [Unit("cold", s, g, formulation, tuple(jobs))]
-            if "warm" in study.starts(source):
-                for solver in range(len(study.solvers)):
-                    chain = (job for job in _jobs(study, range(len(group.cases))) if job.solver == solver)
-                    units = [Unit("warm", s, g, formulation, jobs) for jobs in _cut(missing("warm", chain))]
-                    if units:
-                        carry = store.carry(chain_name(study, group, formulation, solver))
-                        yield [replace(units[0], carry=carry), *units[1:]]
+def _warm(study: Study, s: int, g: int, group: Group, store: Store) -> Iterator[Chain]:
+    """Yield the warm chains of a group."""
+    source = study.sources[s]
+    if "warm" not in study.starts(source):
+        return
+    for formulation in formulations_of(study, source):
+        for solver in range(len(study.solvers)):
+            chain = (job for job in _jobs(study, range(len(group.cases))) if job.solver == solver)
+            jobs = _missing(study, group, formulation, "warm", chain, store)
+            units = [Unit("warm", s, g, formulation, tuple(some)) for some in _cut(jobs)]
+            if units:
+                carry = store.carry(chain_name(study, group, formulation, solver))
+                yield [replace(units[0], carry=carry), *units[1:]]
+
+
+def _missing(
+    study: Study, group: Group, formulation: int, start: str, jobs: Iterable[Job], store: Store
+) -> tuple[Job, ...]:
+    """Return the jobs whose rows are not there."""
+    return tuple(job for job in jobs if not store.has(key_of(study, group, formulation, start, job)))
 
 
 def _jobs(study: Study, cases: Iterable[int]) -> Iterator[Job]:
@@ -191,6 +207,6 @@ def _jobs(study: Study, cases: Iterable[int]) -> Iterator[Job]:
                 yield Job(case, solver, repeat)
 
 
-def _cut(jobs: Sequence[Job]) -> Iterator[tuple[Job, ...]]:
-    for first in range(0, len(jobs), UNIT_ROWS):
-        yield tuple(jobs[first : first + UNIT_ROWS])
+def _cut(work: Sequence[T]) -> Iterator[Sequence[T]]:
+    for first in range(0, len(work), UNIT_ROWS):
+        yield work[first : first + UNIT_ROWS]
