@@ -35,7 +35,7 @@ test: $(STAMP)  ## run all tests (JOBS=2 at a time)
 	$(BIN)/mcpframe warmup  # compiles the kernels once, before several processes want them
 	$(BIN)/python -m pytest -n $(JOBS)
 
-test-numba: $(STAMP)  ## run the tests of kernels on the oldest and the newest Numba (OPTIONS=oldest: that alone)
+test-numba: $(STAMP)  ## run short tests on the lowest versions of everything, and on the newest Numba (OPTIONS=oldest)
 	$(BIN)/python tests/support/numba_versions.py $(VENV)/numba $(JOBS) $(OPTIONS)
 
 lint: $(STAMP)  ## check style and types: ruff, mypy (strict)
@@ -79,7 +79,7 @@ fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 fuzz-files: $(STAMP)  ## send 2000 damaged files of each format through every reader (OPTIONS=N --formats ...)
 	$(BIN)/python examples/checks/fuzz_files.py $(OPTIONS)
 
-lowest:  ## run the tests with the lowest versions that are declared, in an environment of its own
+lowest:  ## run more tests with the lowest versions that are declared, in an environment of its own
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(PYTHON) tests/support/lowest.py > $(VENV)-lowest/constraints.txt
 	$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \

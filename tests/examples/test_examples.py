@@ -12,6 +12,7 @@ COMMANDS = [
     EXAMPLES / name
     for name in (
         "demo.py",
+        "first_hour.py",
         "studies/table2.py",
         "studies/friction_directions.py",
         "checks/suite.py",

@@ -1,5 +1,8 @@
 """Run the tests of kernels on the oldest and the newest Numba that pyproject.toml allows.
 
+The oldest comes with the lowest versions of all that the package needs, and with tests of the parts that lean
+on these: files, options, the command line, solvers of other libraries.
+
     python numba_versions.py FOLDER [JOBS] [oldest|newest]
 
 as ``make test-numba`` does. Each runs in an environment of its own on a copy of the checkout, so that kernels
@@ -7,7 +10,6 @@ compiled by one version do not push those of another out of the cache.
 """
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from pathlib import Path
 from time import perf_counter
 
 from environments import Environment
+from lowest import lowest
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
@@ -28,15 +31,18 @@ TESTS = (
     "solvers/test_lemke",
 )
 """Short ones, which need most kernels; those of ways simulate."""
+WITH_OLDEST = ("io/test_npz", "solvers/test_qp", "commands/test_cli", "studies/test_study_file")
+"""What leans on numpy, scipy, h5py, cvxpy, pydantic and typer."""
+OLD_TYPER = "ignore:'click:DeprecationWarning"
+"""The lowest typer imports what the newest click is about to drop."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "out", "site", "build", "dist")
 
 
 def versions():
-    """Return what to install; the oldest Numba with the oldest numpy, for it knows none that came later."""
+    """Return what to install, and which tests to run on it."""
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    numba, numpy = (next(line for line in needed if line.startswith(name)) for name in ("numba", "numpy"))
-    oldest = [re.sub(r">=([\d.]+).*", r"==\1.*", line) for line in (numba, numpy)]
-    return {"oldest": oldest, "newest": [numba, numpy]}
+    newest = [line for line in needed if line.startswith(("numba", "numpy"))]
+    return {"oldest": (lowest(), TESTS + WITH_OLDEST), "newest": (newest, TESTS)}
 
 
 def make(folder, requirements):
@@ -51,16 +57,16 @@ def make(folder, requirements):
     return environment.python
 
 
-def run(folder, requirements):
-    """Run the tests; return what they say, and whether all is well."""
+def run(folder, requirements, names):
+    """Run tests; return what they say, and whether all is well."""
     start = perf_counter()
     python = make(folder, requirements)
     checkout = folder / "checkout"
     settings = {"cwd": checkout, "env": {**os.environ, "PYTHONPATH": str(checkout)}, "text": True}
     which = "import numba, numpy, mcpframe.jit as j; print(numba.__version__, numpy.__version__, j.__file__)"
     version = subprocess.run([python, "-c", which], **settings, check=True, capture_output=True).stdout
-    tests = [f"tests/{name}" if name == "jit" else f"tests/{name}.py" for name in TESTS]
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
+    tests = [f"tests/{name}" if name == "jit" else f"tests/{name}.py" for name in names]
+    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", "-W", OLD_TYPER]
     tested = subprocess.run([python, "-m", "pytest", *options, *tests], **settings, capture_output=True)
     took = f"{perf_counter() - start:.0f} s"
     return f"Numba {version}{tested.stdout}{tested.stderr}{took}", tested.returncode == 0
@@ -70,7 +76,7 @@ def main(folder, jobs=1, *only):
     """Run the tests on all versions, or those named, so many at a time; return an exit status."""
     chosen = {name: wanted for name, wanted in versions().items() if not only or name in only}
     with ThreadPoolExecutor(int(jobs)) as pool:
-        runs = [pool.submit(run, folder / name, wanted) for name, wanted in chosen.items()]
+        runs = [pool.submit(run, folder / name, *wanted) for name, wanted in chosen.items()]
         well = True
         for started in runs:
             said, passed = started.result()

@@ -64,6 +64,8 @@ class Model:
         self._frames: dict[str, tuple[str, Pose]] = {}
         self._closures: list[Closure] = []
         for link in links:
+            if not isinstance(link, Link):
+                raise ModelError(f"links: {link!r} is not a Link (the name of a model is name=...)")
             self._check_new(link.name)
             self._links[link.name] = link
         self._tree: Tree | None = Tree.of(self._links)
