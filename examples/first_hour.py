@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks.measure import header
 from benchmarks.pages import Remembering
 from rich.table import Table
+
+from mcpframe.studies.running.machine import provenance
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "first-hour.md"
@@ -47,8 +48,9 @@ def main() -> int:
                 done(language, text, clone, environment)
             table.add_row(part, f"{spent() - before:.0f}", f"{perf_counter() - start:.0f}")
     console.print(table)
-    facts = header()
-    console.put({name: facts[name] for name in ("machine", "commit", "python")})
+    facts = provenance()
+    told = "{cores} x {cpu}".format(**facts["machine"])
+    console.put({"machine": told, "commit": facts["commit"], "Python": facts["python"]})
     return 0
 
 

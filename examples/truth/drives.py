@@ -13,6 +13,7 @@ import mcpframe as mf
 from mcpframe.arrays import Array
 from mcpframe.scene.controllers import PD
 from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answers, Way, certified, system, zero
+from truth.bodies import G
 from truth.chains import hanging, relative
 from truth.equations import Chain, integrated
 from truth.motions import DT, Motion
@@ -37,6 +38,39 @@ def pd_hinge() -> Motion:
     known = start * (fast * np.exp(slow * end) - slow * np.exp(fast * end)) / (fast - slow)
     scene = mf.Scene(model, theta=[start], controllers=[PD(model, KP, KD, [0.0])])
     return Motion(scene, end, "angle, rad", lambda: np.array([known]), lambda run: run.theta[-1], BOUND)
+
+
+def furuta() -> Motion:
+    """An arm that PD holds about the vertical, and a pendulum that swings round its end.
+
+    With arm J, L, pendulum m, l, i, angles f and a, M_11 = J + i + m L² + m l² sin² a, M_12 = m L l cos a:
+
+        M_11 f'' + M_12 a'' = m L l sin a a'² - m l² sin 2a f' a' - kp f - kd f'
+        M_12 f'' + (m l² + i) a'' = m l² sin a cos a f'² - m g l sin a.
+    """
+    J, L, m, l, i, kp, kd = 0.02, 0.2, 0.1, 0.3, 1e-4, 40.0, 2.0
+    model = mf.Model(gravity=(0, 0, -G), name="furuta")
+    model.add_link("arm", "world", mf.Hinge("pin", (0, 0, 1)), mass=1.0, inertia=J * np.eye(3))
+    bob = {"mass": m, "com": (0, 0, -l), "inertia": i * np.eye(3)}
+    model.add_link("bob", "arm", mf.Hinge("pin", (1, 0, 0)), mf.Pose((L, 0, 0)), **bob)
+
+    def rates(_: float, y: Array) -> Array:
+        f, a, df, da = y
+        s, c = np.sin(a), np.cos(a)
+        M = np.array([[J + i + m * L**2 + m * (l * s) ** 2, m * L * l * c], [m * L * l * c, m * l**2 + i]])
+        arm = m * L * l * s * da**2 - 2 * m * l**2 * s * c * df * da - kp * f - kd * df
+        return np.concatenate([[df, da], np.linalg.solve(M, [arm, m * l * s * (l * c * df**2 - G)])])
+
+    start, end = np.array([0.5, 2.0]), 2.0
+    scene = mf.Scene(model, theta=start, controllers=[PD(model, kp, kd, np.zeros(2), dofs=["arm"])])
+    known = lambda: integrated(rates, [*start, 0.0, 0.0], end)[:2]  # noqa: E731
+    return Motion(scene, end, "angles, rad", known, lambda run: run.theta[-1], 5e-5)
+
+
+@system("Furuta's pendulum, its arm held by PD", "Lagrange's equations, 2 s", BOTH_SCHEMES, SLOW_WAYS)
+def furuta_swings(way: Way) -> Answers:
+    """The pendulum turns over and shakes the arm that a drive holds."""
+    yield from furuta().answers(way)
 
 
 def pd_arm() -> Motion:

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import mcpframe as mf
 from mcpframe.arrays import Array
-from mcpframe.multibody.model.shapes import Cylinder, Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Cylinder, Ellipsoid, Geometry, Plane, Sphere
 from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answers, Way, certified, system, ways, zero
 from truth.bodies import FLOOR, G, ball, leaning, rod
 from truth.equations import integrated
@@ -145,6 +145,123 @@ def coin_rolls_in_a_circle(way: Way) -> Answers:
         yield zero("place after 2 s, m", motion.error(run), motion.bound, "asked for, at 1 ms")
     yield energy_kept(run, 1e-7)
     yield zero("gap of the rim, m", run.contacts.gap, 1e-8, "h delta / 4 keeps it at ends of steps")
+
+
+TURN = 2.0
+"""Rate of the turntable, rad/s."""
+
+
+def ball_on_a_turntable() -> Motion:
+    """A ball that rolls on a table turned by a motor: v' = (2/7) W z × v, a circle whatever the radius."""
+    place, v, end = 0.5, 0.3, 5.0
+    table = Geometry(Cylinder(2.0, 0.1), mf.Pose((0, 0, -0.05)))
+    model = mf.Model(gravity=(0, 0, -G), name="turntable")
+    model.add_link("table", "world", mf.Hinge("pin", (0, 0, 1)), mass=1.0, inertia=np.eye(3), geometry=table)
+    model.add_link(
+        "ball",
+        "world",
+        pose=mf.Pose((place, 0, RADIUS)),
+        mass=1.0,
+        inertia=0.4 * RADIUS**2 * np.eye(3),
+        geometry=Geometry(Sphere(RADIUS)),
+    )
+    model.add_closure(mf.closures.Gear({"table": 1.0}, motion=lambda t: (TURN, 0.0)))
+    rolling = [v, 0, 0, TURN * place / RADIUS, v / RADIUS, 0]
+    scene = mf.Scene(model, theta_dot=[TURN, *rolling], materials=mf.Material(mu=0.8))
+    rate = 2 / 7 * TURN
+    known = np.array([place + v / rate * np.sin(rate * end), v / rate * (1 - np.cos(rate * end))])
+    got = lambda run: run.state(-1).pose("ball").position[:2]  # noqa: E731
+    return Motion(scene, end, "place, m", lambda: known, got, 1e-6)
+
+
+@system(
+    "ball rolling on a turntable", "v' = (2/7) W z × v: a circle, W the table's rate", BOTH_SCHEMES, SLOW_WAYS
+)
+def ball_circles_on_a_turntable(way: Way) -> Answers:
+    """What it rolls on is moved by a closure."""
+    motion = ball_on_a_turntable()
+    run = motion.run(way, duration=motion.duration if way.compiled else 0.1)
+    yield certified(run)
+    if way.compiled:
+        yield zero("place after 5 s, m", motion.error(run), motion.bound, "at 1 ms")
+    yield zero("height, m", run.contacts.gap, GAP, "rounding")
+
+
+EGG = np.array([0.2, 0.1, 0.06])
+"""Half axes of a rattleback, m."""
+
+
+def egg_inertia() -> Array:
+    """Return its inertia, whose axes are turned from those of the shape by 0.3 rad about the vertical."""
+    turn = mf.Pose.from_rpy(rpy=(0, 0, 0.3)).rotation
+    return np.asarray(turn @ np.diag([2e-3, 8e-3, 9e-3]) @ turn.T)
+
+
+def egg_rates(_: float, y: Array) -> Array:
+    """Return the rates of attitude R [9], angular velocity w, in the body, and place of an egg that rolls.
+
+    With the vertical u = R* z and D the half axes, it touches at r = -D² u / sqrt(u . D² u); v = -w × r, and
+
+        (I - m r× r×) w' = -w × I w + m r × (w × v - w × r' + g u),    u' = u × w.
+    """
+    R, w, inertia, squares = y[:9].reshape(3, 3), y[9:12], egg_inertia(), EGG**2
+    u = R[2]
+    u_dot = np.cross(u, w)
+    size = np.sqrt(u @ (squares * u))
+    r = -squares * u / size
+    r_dot = -squares * u_dot / size + squares * u * (u @ (squares * u_dot)) / size**3
+    v = -np.cross(w, r)
+    turned = -np.cross(w, inertia @ w) + np.cross(r, np.cross(w, v) - np.cross(w, r_dot) + G * u)
+    w_dot = np.linalg.solve(inertia - _cross(r) @ _cross(r), turned)
+    return np.concatenate([(R @ _cross(w)).ravel(), w_dot, R @ v])
+
+
+def _cross(a: Array) -> Array:
+    return np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
+
+
+def rattleback() -> Motion:
+    """An egg that spins against its sense: it rocks, stops and turns the other way."""
+    link = mf.Link(
+        "egg",
+        pose=mf.Pose((0, 0, EGG[2])),
+        mass=1.0,
+        inertia=egg_inertia(),
+        geometry=Geometry(Ellipsoid(EGG)),
+    )
+    model = mf.Model([link], gravity=(0, 0, -G), geometry=[FLOOR], name="rattleback")
+    spin = np.array([0.2, 1.0, -3.0])
+    v = np.cross(spin, [0, 0, EGG[2]])
+    scene = mf.Scene(model, theta_dot=[*v, *spin], materials=mf.Material(mu=5.0))
+    start = np.concatenate([np.eye(3).ravel(), spin, [0, 0, EGG[2]]])
+
+    def got(run: mf.Trajectory) -> Array:
+        pose = run.state(-1).pose("egg")
+        return np.concatenate([pose.rotation.ravel(), pose.position])
+
+    def known() -> Array:
+        return np.delete(integrated(egg_rates, start, 2.0), slice(9, 12))
+
+    return Motion(scene, 2.0, "attitude and place, rad and m", known, got, 3e-3)
+
+
+@system(
+    "rattleback, an ellipsoid that rolls and turns back",
+    "(I - m r× r×) w' = ...: spin -3 becomes +2 rad/s in 2 s",
+    BOTH_SCHEMES,
+    SLOW_WAYS,
+)
+def rattleback_turns_back(way: Way) -> Answers:
+    """The point of contact runs over the ellipsoid; curvature, not friction, turns the spin."""
+    motion = rattleback()
+    run = motion.run(way, duration=motion.duration if way.compiled else 0.1)
+    yield certified(run)
+    if way.compiled:
+        yield zero(f"{motion.quantity} after 2 s", motion.error(run), motion.bound, "at 1 ms")
+        spin = run.state(-1).link_velocities()[0, 2]
+        yield zero("sense of the spin", spin - abs(spin), 0.0, "it has turned back")
+    yield energy_kept(run, 1e-3)
+    yield zero("gap, m", run.contacts.gap, 1e-6, "second order, at 1 ms")
 
 
 def particle(gravity: Array) -> mf.Model:

@@ -282,7 +282,7 @@ def test_a_class_of_random_problems_needs_no_name(files):
 
 def test_twenty_thousand_problems_are_ready_at_once():
     """Loading was quadratic in the points of the grid: 3,200 of them took 384 s."""
-    start = time.perf_counter()
+    start = time.process_time()
     study = parse_study(
         'solvers = ["lemke"]\n[[problems]]\ngenerator = "monotone"\nsizes = [3, 4]\nseeds = 10_000\n'
     )
@@ -290,11 +290,11 @@ def test_twenty_thousand_problems_are_ready_at_once():
     assert len(source.groups(place)) == 20_000
     names = [source.open(place, g)(0).name for g in range(0, 20_000, 20)]
     assert len(set(names)) == 1000
-    assert time.perf_counter() - start < SOON
+    assert time.process_time() - start < SOON
 
 
 SOON = 5.0
-"""Seconds within which a large study is read; it takes a third of one where nobody disturbs."""
+"""Processor seconds within which a large study is read; it takes a third of one where nobody disturbs."""
 
 
 @pytest.mark.parametrize(

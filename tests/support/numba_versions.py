@@ -33,8 +33,6 @@ TESTS = (
 """Short ones, which need most kernels; those of ways simulate."""
 WITH_OLDEST = ("io/test_npz", "solvers/test_qp", "commands/test_cli", "studies/test_study_file")
 """What leans on numpy, scipy, h5py, cvxpy, pydantic and typer."""
-OLD_TYPER = "ignore:'click:DeprecationWarning"
-"""The lowest typer imports what the newest click is about to drop."""
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*", "out", "site", "build", "dist")
 
 
@@ -66,7 +64,7 @@ def run(folder, requirements, names):
     which = "import numba, numpy, mcpframe.jit as j; print(numba.__version__, numpy.__version__, j.__file__)"
     version = subprocess.run([python, "-c", which], **settings, check=True, capture_output=True).stdout
     tests = [f"tests/{name}" if name == "jit" else f"tests/{name}.py" for name in names]
-    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow", "-W", OLD_TYPER]
+    options = ["-q", "--no-header", "-p", "no:cacheprovider", "-m", "not slow"]
     tested = subprocess.run([python, "-m", "pytest", *options, *tests], **settings, capture_output=True)
     took = f"{perf_counter() - start:.0f} s"
     return f"Numba {version}{tested.stdout}{tested.stderr}{took}", tested.returncode == 0
