@@ -49,6 +49,7 @@ ROWS = {
     "rolling": {
         *("rolling_ball_rolls_on", "sphere_rolls_down_an_incline", "sliding_ball_starts_to_roll"),
         *("coin_rolls_in_a_circle", "particle_slides_across_a_slope", "ladder_slides_with_friction"),
+        *("ball_circles_on_a_turntable", "rattleback_turns_back"),
     },
     "blocks": {
         *("block_slides_to_rest", "block_sticks_inside_the_cone", "block_slips_outside_the_cone"),
@@ -73,7 +74,10 @@ ROWS = {
         *("four_bar_turns", "slider_crank_rubs", "prescribed_crank_moves_its_slider", "bead_finds_its_angle"),
         "shaken_pendulum_stands_upside_down",
     },
-    "drives": {"pd_hinge_returns", "pd_arm_reaches_its_target", "damped_robots_fall", "ur5_stands_still"},
+    "drives": {
+        *("pd_hinge_returns", "pd_arm_reaches_its_target", "damped_robots_fall", "ur5_stands_still"),
+        "furuta_swings",
+    },
     "orders": {"smooth_motion_is_of_second_order", "lasting_contact_is_of_second_order"},
     "agreement": {"formulations_agree"},
     "supports": {
