@@ -6,6 +6,7 @@ An order alone is not a truth: the error at a millisecond has its bound too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,11 +16,11 @@ from truth.answers import BOTH_SCHEMES, Answers, Way, system, zero
 from truth.chains import double_pendulum, rubbing_tip
 from truth.mechanisms import bead_on_a_hoop, four_bar
 from truth.motions import DT, Motion
-from truth.rolling import coin, ladder
+from truth.rolling import across_a_slope, ball_down_a_slope, coin, ladder, slide_to_roll
 from truth.spins import heavy_top, tumbling_motion
 
-ORDER, SHORT = 2, 0.1
-"""Of the default integrator, and by how much two steps may fall short of it: the next power's share."""
+ORDER, FOURTH, SHORT = 2, 4, 0.1
+"""Of the default integrator, of rk4, and how far two steps may fall short of it: the next power's share."""
 EXACT = 1e-10
 """Below this the certified residuals of some thousand steps are what is left."""
 SMOOTH: dict[str, Callable[[], Motion]] = {
@@ -37,6 +38,20 @@ LASTING: dict[str, Callable[[], Motion]] = {
 }
 
 
+HELD: dict[str, tuple[Callable[[], Motion], float]] = {
+    "coin in a circle": (coin, 4e-3),
+    "ladder, mu = 0.1": (partial(ladder, 0.1), 1e-2),
+    "rubbing tip": (rubbing_tip, 8e-3),
+    "ball that slides, then rolls": (slide_to_roll, 4e-3),
+}
+"""Contacts that last, and a step at which rk4 is not down to rounding yet."""
+POLYNOMIAL: dict[str, Callable[[], Motion]] = {
+    "ball down a slope": ball_down_a_slope,
+    "particle across a slope, first direction": partial(across_a_slope, 0.2),
+}
+"""Parabolas, of which a fourth-order rule leaves what rounding and events do."""
+
+
 @system("order in smooth motion, five systems", "errors fall as dt²; bound at 1 ms")
 def smooth_motion_is_of_second_order(way: Way) -> Answers:
     """Without contact both schemes are the same."""
@@ -49,6 +64,19 @@ def lasting_contact_is_of_second_order(way: Way) -> Answers:
     """Rolling, sliding without and with friction: contacts that neither open nor change."""
     for name, motion in LASTING.items():
         yield from _order(way, name, motion())
+
+
+@system("order of rk4 in lasting contact, six systems", "errors fall as dt⁴; parabolas to rounding")
+def rk4_is_of_fourth_order_in_contact(way: Way) -> Answers:
+    """Contacts that stick, roll and slide, and one that stops sliding: modes are kept at every stage."""
+    for name, (motion, dt) in HELD.items():
+        one, two = (_error(replace(way, integrator="rk4"), motion(), step) for step in (dt, dt / 2))
+        shown = np.log2(one / two) if two > EXACT else np.inf
+        text = f"{1e3 * dt:g} and {5e2 * dt:g} ms"
+        yield zero(f"{name}: order short of {FOURTH}", np.maximum(FOURTH - shown, 0.0), 2 * SHORT, text)
+    for name, parabola in POLYNOMIAL.items():
+        error = _error(replace(way, integrator="rk4"), parabola(), 4e-3)
+        yield zero(f"{name}, at 4 ms", error, 10 * EXACT, "rounding, spin of the ball")
 
 
 def _order(way: Way, name: str, motion: Motion) -> Answers:

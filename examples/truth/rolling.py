@@ -274,15 +274,15 @@ def particle(gravity: Array) -> mf.Model:
     return model
 
 
-def across_a_slope() -> Motion:
+def across_a_slope(end: float = 0.5) -> Motion:
     """A particle that slides across a slope, friction from four directions: along x, then both.
 
     Coulomb's pyramid brakes along x while |v_x| > |v_y|; then friction shares itself so that both stay
     equal: (v_x + v_y)' = g sin a - mu g cos a in all.
     """
-    slope, mu, v, end = 0.4, 0.5, 2.0, 0.5
+    slope, mu, v = 0.4, 0.5, 2.0
     pull, brake = G * np.sin(slope), mu * G * np.cos(slope)
-    meet = v / (pull + brake)
+    meet = min(v / (pull + brake), end)
     first = np.array([v * meet - brake * meet**2 / 2, pull * meet**2 / 2])
     rest, slowing = end - meet, (brake - pull) / 2
     known = first + (v - brake * meet) * rest - slowing * rest**2 / 2

@@ -385,6 +385,17 @@ def recover(I, X, IR, XR, records, shift, z, response, impulses, modes):
     contact_results(IR, XR, records, shift, impulses, modes)
 
 
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut)
+def respond(I, X, IR, XR, p, response):
+    """Write what impulses p of the forms do; arguments as in `mcpframe.solving.stages`."""
+    for f in range(IR[N_FORMS]):
+        put(XR, IR[FORM_VELOCITY] + IR[N_FORMS] + f, get(p, f))
+    push_forms(I, X, IR, XR)
+    for d in range(response.shape[0]):
+        put(response, d, 0.0)
+    solve_mass_into(I, X, response, response)
+
+
 call_operational_space = by_address(operational_space)
 
 
@@ -447,6 +458,7 @@ def operational_stages(
         assemble=address(assemble),
         constants=address(constants),
         recover=address(recover),
+        respond=address(respond),
         rows_each=rows,
         room=room,
     )

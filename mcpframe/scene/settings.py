@@ -63,7 +63,7 @@ class Stepping(Settings):
     integrator: Literal["midpoint", "semi_implicit_euler", "rk4"] = Field(
         default="midpoint",
         description="half a step of drift, a kick, the other half: second order; a kick, then drift: first "
-        "order; fourth order where nothing touches, else as midpoint",
+        "order; fourth order in flight and while contacts keep their modes, else as midpoint",
     )
     restitution_model: Literal["poisson", "newton"] = Field(
         default="poisson",

@@ -92,7 +92,8 @@ class Engine:
         self._IF, self._XF, self._constant = pack_drives(model, known)
         self._motors = any(isinstance(part, PD) for part in known)
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
-        self._limit_law, self._laws = len(laws) - 2, pack_laws(laws, half, stepping.dt)
+        self._law_rows, self._limit_law = laws, len(laws) - 2
+        self._laws = pack_laws(laws, half, stepping.dt)
         self._layers = LayerTables.of(laws, half, quarter, stepping.dt)
         self._formulation, self._solver = None, None
         exact = stepping.formulation.directions == EXACT_CONE
@@ -151,7 +152,7 @@ class Engine:
         if self._formulation is not None:
             stages = self._formulation
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
-            A[at.RECOVER] = stages.recover
+            A[[at.RECOVER, at.RESPOND]] = stages.recover, stages.respond
         if self._solver is not None:
             A[at.SOLVE] = self._solver.solve
         return A
@@ -162,8 +163,10 @@ class Engine:
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
         stages, laws = (self._formulation, self._solver), (self._laws, self._layers)
-        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact)
+        fourth = scene.stepping.integrator == "rk4"
+        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact, fourth)
         work.take_settings(scene)
+        work.take_laws(self._law_rows)
         work.take_hinges(tree, self._motors)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
         work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])

@@ -89,6 +89,9 @@ call_recover = calls_of(
 )
 """recover(I, X, IR, XR, records, shift, z, response, impulses, modes): write Mass^-1 J* of the impulses z
 [N]; of what touches the impulse on A in world axes and, fourth, along the normal [n, 4], and the mode."""
+call_respond = calls_of(types.void(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut), "respond")
+"""respond(I, X, IR, XR, p, response): write Mass^-1 J* of impulses, or forces, in contact components p [n],
+those of A and b, on what `assemble` has left."""
 call_solve = calls_of(
     types.int64(
         Matrix,
@@ -131,7 +134,7 @@ class FormulationStages:
     """A formulation that compiled code can call, for one tree of links and given laws.
 
     Attributes:
-        plan, assemble, constants, recover: addresses of kernels, as above.
+        plan, assemble, constants, recover, respond: addresses of kernels, as above.
         rows_each: most rows of z that a contact has.
         room: returns IR, XR for up to so many contacts.
     """
@@ -140,6 +143,7 @@ class FormulationStages:
     assemble: int
     constants: int
     recover: int
+    respond: int
     rows_each: int
     room: Callable[[int], tuple[Integers, Array]]
 

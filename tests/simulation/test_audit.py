@@ -146,13 +146,14 @@ def test_rk4_says_where_it_is_not_of_fourth_order():
     assert order in told(scene, mf.simulate(scene))
 
 
-def test_rk4_says_that_limits_hold_it():
+def test_rk4_says_that_limits_have_changed_its_motion():
+    """The step of the impact, and one in which the limit opens or closes, if any; not those at the limit."""
     scene = swing(link=rod(upper=-0.3), integrator="rk4", duration=1.0)
     run = mf.simulate(scene)
     held = run.time[1:][np.abs(run.theta[1:, 0] + 0.3) < 1e-6]
     count = int(lost_order(scene, run).split("second in ")[1].split()[0])
     assert held.size > 100
-    assert abs(count - held.size) <= 2  # the step of the impact, and the one that ends at the limit
+    assert 1 <= count <= 3
 
 
 def test_rk4_says_that_it_asks_controllers_once_in_a_step():

@@ -1,4 +1,4 @@
-"""Where a run with `rk4` is not of fourth order: parts that contacts or limits hold, and controllers."""
+"""Where a run with `rk4` is not of fourth order: where contacts or limits change, and controllers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from mcpframe.simulation.recording.trajectory import Trajectory
 
 
 def held_rows(scene: Scene, run: Trajectory) -> NDArray[np.bool_]:
-    """Return in which recorded steps contacts or limits have pressed, or may have [n].
+    """Return in which recorded steps contacts or limits have pressed, or may have, by a problem solved [n].
 
-    A step that needed no solve was free. Of the others those were free too, up to what a solve is good for,
-    in which no contact took an impulse and no limit is closed; with loops, which impulses keep, none was.
+    A step that needed none was free, or contacts kept their modes. Of the others those were free too, up to
+    what a solve is good for, in which no contact took an impulse and no limit is closed; with loops, which
+    impulses keep, none was.
     """
     solved: NDArray[np.bool_] = run.status != NONE
     if run.model.closures:
@@ -40,8 +41,8 @@ def lost_order(scene: Scene, run: Trajectory) -> str:
     if held.any():
         first = run.time[int(held.argmax())]
         parts.append(
-            f"second in {int(held.sum())} of {len(run) - 1} steps recorded, in which contacts or limits act, "
-            f"the first at t = {first:g} s"
+            f"second in {int(held.sum())} of {len(run) - 1} steps recorded, in which contacts or limits "
+            f"change, the first at t = {first:g} s"
         )
     if any(not isinstance(controller, Constant) for controller in scene.controllers):
         parts.append("first where controllers act, which are asked once in a step")

@@ -25,8 +25,8 @@ from mcpframe.spatial.lanes import get, put
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
-    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, N_ADDRESSES,
-) = range(20)  # fmt: skip
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, RESPOND, N_ADDRESSES,
+) = range(21)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
@@ -91,6 +91,10 @@ CERTIFIES, BY_KICK, FACTORED = count(), count(), count()
 factor of Λ_b is."""
 # FACTORED: of none that matters, of the middle of the step, of its end.
 NOWHERE, MIDDLE, END = range(3)
+LASTS, N_HOLDING = count(), count()
+"""Whether contacts keep their modes in the last trial, see `lasting`; rows of the system of their forces."""
+UNTIL, KEPT, FORCE_SCALE = number(), number(), number()
+"""When the first of their modes is over, 0 for unknown; how well they are kept at first; largest force."""
 FIGURE, HIT_FIGURE = number(), number()
 """The last certificate; the worst of an impact."""
 
@@ -169,6 +173,15 @@ COMPRESSED, GIVEN_BACK, ENERGY = doubles("dof"), doubles("dof"), doubles(8)
 that are given back."""
 STAGE_TANGENTS, STAGE_RATES = doubles(4, "dof"), doubles(4, "dof")
 """Of the four stages of Runge and Kutta."""
+LASTING, EDGE = integers("touching"), integers("touching")
+ROW_FORM, ROW_CONTACT = integers("lasting"), integers("lasting")
+FIRST_SLIP, FIRST_SPEED, SLIP = doubles("touching", 4), doubles("touching"), doubles("touching", 4)
+FORCE, HOLDING = doubles("lasting"), doubles("lasting + 3", "lasting")
+LAW_FORMS, LAW_MU = integers("law"), doubles("law")
+"""Contacts that last: modes, and on which edge of its cone each slides; components whose forces are asked,
+and whose they are; slip where the part begins, and its direction at the stage; forces in components, and the
+system that they solve. Of every law how many components it has, 0 where its contacts cannot last, and its
+friction coefficient."""
 SHAPE_BODY, SHAPE_REACH, SHAPE_WIDTH = integers("shape"), doubles("shape"), doubles("shape")
 """How far from the origin of its body a shape reaches, and how thick it is."""
 BODY_REACH = doubles("body")

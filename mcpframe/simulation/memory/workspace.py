@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
+from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import scratch_room
 from mcpframe.contact.limits import all_limits
 from mcpframe.jit.memory import MATRIX, VECTOR
@@ -71,6 +72,7 @@ class Workspace:
         laws: tuple[Indices, Array],
         layers: LayerTables,
         exact: bool,
+        fourth_order: bool,
     ) -> None:
         self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
         n_z = n_loop_rows + capacity * self.rows
@@ -87,6 +89,7 @@ class Workspace:
             row=n_z,
             loop_row=n_loop_rows,
             reduced=capacity * self.rows if n_loop_rows else 0,
+            lasting=n_loop_rows + 3 * capacity if fourth_order else 0,
             law=len(laws[0]),
             law_data=laws[1].size,
             law_room=scratch_room(laws[0]),
@@ -143,6 +146,12 @@ class Workspace:
         self.doubles(at.STIFFNESS)[:] = tree.gather("stiffness")
         self.doubles(at.REST)[:] = tree.gather("rest")
 
+    def take_laws(self, laws: Sequence[LawRows]) -> None:
+        """Write of which laws contacts can last: Coulomb's, on any cone, and none at all."""
+        for i, law in enumerate(laws):
+            self.integers(at.LAW_FORMS)[i] = _lasting_forms(law)
+            self.doubles(at.LAW_MU)[i] = law.mu or (law.discs[0][2] if law.discs else 0.0)
+
     def take_limits(self, tree: Tree, restitution: Array, law: int) -> None:
         """Write the joint limits; law: the number of the law of those that turn."""
         limits, places = all_limits(tree), np.array(dof_places(tree), dtype=np.int64).reshape(-1, 3)
@@ -192,6 +201,19 @@ class Workspace:
             self.IS[REMEMBERED[name][1]] = memory[name].size
         for name, (part, _) in REMEMBERED.items():
             at.STEP.part(self.IS, self.XS, part).reshape(-1)[: memory[name].size] = memory[name]
+
+
+def _lasting_forms(law: LawRows) -> int:
+    """Return how many components the rows of a law have.
+
+    0 where contacts cannot keep a mode by forces alone: they yield, or have friction that is not Coulomb's.
+    """
+    forms = law.used.size
+    yields = law.layer is not None or law.compliance.any()
+    along = law.used.tolist() == list(range(FORCE_N, FORCE_N + forms))
+    disc = [width for _, width, _ in law.discs] == [forms - 1] and np.array_equal(law.C, np.eye(forms))
+    coulomb = along and (law.mu is not None or disc)
+    return forms if not yields and (forms == law.m == 1 or coulomb) else 0
 
 
 def bodies_by_themselves(tree: Tree) -> NDArray[np.bool_]:

@@ -148,13 +148,29 @@ def meet_contact(run, i, h):
 
 
 @callee
+def all_found(run):
+    """Return whether the last detection has found all contacts that touch."""
+    for i in range(run.IS[at.N_TOUCHING]):
+        key = key_of(run, i)
+        if key >= 0 and place_of(run.ID, run.ID[found.CONTACTS] + found.C_KEY, ROW, n_found(run), key) < 0:
+            return False
+    return True
+
+
+@callee
 def meet(run, h):
-    """Find what touches again in the middle of a step of h; its bodies are placed, with their rates."""
+    """Find what touches again in the middle of a step of h; its bodies are placed, with their rates.
+
+    One that opens is looked for further away: with the normal of where the step began, a surface that curves
+    away would push.
+    """
     IS, XS, Z = run.IS, run.XS, run.Z
     n = IS[at.N_TOUCHING]
     code = at.DONE
     if n > 0 and key_of(run, n - 1) >= 0 and IS[at.EULER] == 0:
         code = find(run, Z, XS[at.NEAR])
+        if code == at.DONE and not all_found(run):
+            code = find(run, Z, XS[at.NEAR] + h * XS[at.SPEED])
     for i in range(n):
         key = key_of(run, i)
         if key < 0:

@@ -79,6 +79,7 @@ def act(run, X):
 def take(run, X, Y, h):
     """Take the trial that leads from X to Y in a time h."""
     held, code = run.IS[at.N_TOUCHING] > 0 or not is_free(run), at.DONE
+    held = held and run.IS[at.LASTS] == 0
     if held:
         code = record_jam(run, X, Y, h)
     if code == at.DONE:

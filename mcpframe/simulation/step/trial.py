@@ -25,6 +25,7 @@ from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, S
 from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
 from mcpframe.simulation.step.moving.closing import close_loops
 from mcpframe.simulation.step.moving.flight import fly
+from mcpframe.simulation.step.moving.lasting import lasts
 from mcpframe.simulation.step.moving.travel import fastest_point, looks
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
@@ -188,6 +189,21 @@ def resting_step(run, X, Y, h, margin, any_depth):
     """
     if is_free(run):
         return try_flight(run, X, Y, h, margin)
+    fourth = run.IS[at.RK4] != 0 and run.IS[at.HOST_PUSH] == 0
+    if fourth and lasts(run, X, Y, h, False):
+        return find(run, Y, margin)
+    known = run.XS[at.UNTIL] > 0.0
+    code = pushed_step(run, X, Y, h, margin, any_depth)
+    if code == at.DONE and fourth and not known:
+        if lasts(run, X, Y, h, True):
+            return find(run, Y, margin)
+        code = pushed_step(run, X, Y, h, margin, any_depth)
+    return code
+
+
+@callee
+def pushed_step(run, X, Y, h, margin, any_depth):
+    """Try a step of h by a kick and a push, as `resting_step` says."""
     code = kick(run, X, h, True)
     if code == at.DONE:
         code = first_trial(run, X, Y, h, False, margin)
@@ -213,9 +229,16 @@ def resting_step(run, X, Y, h, margin, any_depth):
 
 @callee
 def longest_step(run, X, Y, left):
-    """Try the rest of a step, or half of it, or a quarter ...; return code and length."""
+    """Try the rest of a step, or half of it, or a quarter ...; return code and length.
+
+    One in which modes of contacts last ends with the first of them.
+    """
     h, shortest = left, run.XS[at.DT] * SHORTEST
+    put(run.XS, at.UNTIL, 0.0)
     code = resting_step(run, X, Y, h, run.XS[at.NEAR], h <= shortest)
+    if code == at.DONE and run.XS[at.UNTIL] > 0.0:
+        h = run.XS[at.UNTIL]
+        code = resting_step(run, X, Y, h, run.XS[at.NEAR], True)
     while code == at.TOO_LONG:
         h *= 0.5
         code = resting_step(run, X, Y, h, run.XS[at.NEAR], h <= shortest)

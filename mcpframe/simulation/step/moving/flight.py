@@ -1,4 +1,4 @@
-"""Flight: parts of a step in which neither contacts nor limits act.
+"""Flight: parts of a step in which neither contacts nor limits act; or keep their modes, see `lasting`.
 
 By a kick, or to fourth order by the classical Runge-Kutta rule, on balls and free bodies as well. Coordinates
 with quaternions are no vectors. As in the method of Munthe-Kaas, the rule is applied to the tangent u in
@@ -36,6 +36,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.drives import sample_motors, sampled_forces
 from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick
+from mcpframe.simulation.step.moving.hold import hold_modes
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import cross
@@ -81,8 +82,13 @@ def hold_loops(run, X, time, again):
 
 
 @callee
-def stage_acceleration(run, X, time, again):
-    """Write the acceleration of a state whose bodies are placed and whose forces are known, loops kept."""
+def stage_acceleration(run, X, time, again, share):
+    """Write the acceleration of a state whose bodies are placed and whose forces are known.
+
+    Loops are kept, and modes where contacts last, whose forces count with a share.
+    """
+    if run.IS[at.LASTS] != 0:
+        return hold_modes(run, X, time, share)
     code = accelerate(run, X, PLACED)
     if code == at.DONE and run.IE[loops.N_ROWS] > 0:
         code = hold_loops(run, X, time, again)
@@ -105,7 +111,7 @@ def fly_to_fourth_order(run, X, Y, h):
     I, IS, XS = run.I, run.IS, run.XS
     N, time = I[N_DOFS], XS[at.TIME]
     sample_motors(run, X, time)
-    code = stage_acceleration(run, X, time, False)
+    code = stage_acceleration(run, X, time, False, h / 6.0)
     keep_stage(run, X, 0, window(X, I[THETA_DOT], N))
     for k in range(1, 4):
         share = h if k == 3 else 0.5 * h
@@ -119,7 +125,7 @@ def fly_to_fourth_order(run, X, Y, h):
         call_place(run.A[at.PLACE], (I, Y))
         sampled_forces(run, Y)
         if code == at.DONE:
-            code = stage_acceleration(run, Y, time + share, True)
+            code = stage_acceleration(run, Y, time + share, True, h / (6.0 if k == 3 else 3.0))
         keep_stage(run, Y, k, window(XS, IS[at.AFTER], N))
     for d in range(N):
         put(XS, IS[at.RESPONSE] + d, weighted(XS, IS[at.STAGE_TANGENTS] + d, N))
