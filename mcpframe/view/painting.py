@@ -75,7 +75,8 @@ def _surroundings(axis: Axes, stage: Stage) -> None:
 def _moving(axis: Axes, stage: Stage, i: int, opacity: float = 1.0) -> None:
     for line in stage.sticks(i):
         axis.plot(*line.T, color=EDGE, linewidth=2.5, solid_capstyle="round", alpha=opacity)
-    _bodies(axis, stage.bodies[i], _link_colours(stage, i), opacity)
+    adaptive = stage.trajectory.active_joints[stage.frames[i]] >= 0  # edges would hide colours of thin links
+    _bodies(axis, stage.bodies[i], _link_colours(stage, i), opacity, "face" if adaptive else EDGE)
     axis.plot(*stage.camera.project(stage.anchors).T, "s", color=EDGE, markersize=4.0)
 
 
@@ -125,7 +126,9 @@ def _link_colours(stage: Stage, i: int) -> dict[int, str]:
     return {**dict.fromkeys(range(run.model.n_links), LINK), run.model.n_links - 1: LAST_LINK}
 
 
-def _bodies(axis: Axes, bodies: list[Body], shades: Mapping[int, str], opacity: float = 1.0) -> None:
+def _bodies(
+    axis: Axes, bodies: list[Body], shades: Mapping[int, str], opacity: float = 1.0, edge: str = EDGE
+) -> None:
     """Draw bodies in their order, as one collection, in the colours of their links."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
@@ -134,7 +137,7 @@ def _bodies(axis: Axes, bodies: list[Body], shades: Mapping[int, str], opacity: 
     drawn = [(corners, brightness * base[k]) for k, seen in bodies for corners, brightness in seen]
     if drawn:
         corners, colours = zip(*drawn, strict=True)
-        polygons = PolyCollection(corners, facecolors=colours, edgecolors=EDGE, linewidths=0.6, alpha=opacity)
+        polygons = PolyCollection(corners, facecolors=colours, edgecolors=edge, linewidths=0.6, alpha=opacity)
         axis.add_collection(polygons)
 
 
