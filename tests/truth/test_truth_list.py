@@ -78,7 +78,10 @@ ROWS = {
         *("pd_hinge_returns", "pd_arm_reaches_its_target", "damped_robots_fall", "ur5_stands_still"),
         "furuta_swings",
     },
-    "orders": {"smooth_motion_is_of_second_order", "lasting_contact_is_of_second_order"},
+    "orders": {
+        *("smooth_motion_is_of_second_order", "lasting_contact_is_of_second_order"),
+        "rk4_is_of_fourth_order_in_contact",
+    },
     "agreement": {"formulations_agree"},
     "supports": {
         *("harmonic_tower_stands_or_tips", "beam_rests_on_its_supports", "sunken_box_is_pushed_back"),
