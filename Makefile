@@ -14,7 +14,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-zoo
+.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -64,6 +64,10 @@ bench-adaptive: $(STAMP)
 # Large sparse problems, a solve in a process each, minutes.
 bench-scale: $(STAMP)
 	$(BIN)/python examples/benchmarks/scale.py $(OPTIONS)
+
+# Piles of up to 60,000 contacts, a solve in a process each, minutes.
+bench-piles: $(STAMP)
+	$(BIN)/python examples/benchmarks/piles.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)

@@ -15,27 +15,22 @@ polyhedral approximation is a mixed LCP (`to_mixed_lcp`), exact in the plane.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-import scipy.sparse.linalg
 from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import frozen, real_array, real_matrix, real_vector
 from mcpframe.exceptions import ProblemError
 from mcpframe.notebook import html
+from mcpframe.problem.global_form import GlobalForm, Matrix
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.problem.residual import ROUNDING
 
 Array = NDArray[np.float64]
-Matrix: TypeAlias = "Array | sp.csr_array"
-
-SOLVE_COLUMNS = 512
-"""Columns of H that go through M^-1 at a time: bounds the memory of the condensation."""
 
 
 class FrictionProblem:
@@ -49,17 +44,18 @@ class FrictionProblem:
     """
 
     def __init__(self, W: Any, q: ArrayLike, mu: ArrayLike, dim: int = 3) -> None:
-        self.q = real_vector("q", q)
-        self.dim = _dimension(dim)
-        self.mu = _friction(mu, self.q.size, self.dim, "q")
-        self.W: Matrix = real_matrix("W", W, (self.n, self.n))
-        self.global_form: GlobalForm | None = None
+        self._set(real_vector("q", q), mu, dim, None)
+        self.W = real_matrix("W", W, (self.n, self.n))
+
+    def _set(self, q: Array, mu: ArrayLike, dim: int, form: GlobalForm | None) -> None:
+        self.q, self.dim, self.global_form = q, _dimension(dim), form
+        self.mu = _friction(mu, q.size, self.dim, "q")
 
     @classmethod
     def from_global(
         cls, M: Any, H: Any, f: ArrayLike, w: ArrayLike, mu: ArrayLike, dim: int = 3
     ) -> FrictionProblem:
-        """Return the problem given by M v = H r + f, u = H' v + w; v is eliminated once, here.
+        """Return the problem given by M v = H r + f, u = H' v + w; W is made of them when it is asked for.
 
         Args:
             M: mass matrix [n_v, n_v], nonsingular, dense or scipy.sparse.
@@ -68,9 +64,15 @@ class FrictionProblem:
             mu, dim: as in the local form.
         """
         form = GlobalForm(M, H, f, w)
-        problem = cls(*form.condensed(), mu, dim)
-        problem.global_form = form
+        problem = object.__new__(cls)
+        problem._set(frozen(form.free_velocities()), mu, dim, form)
         return problem
+
+    @cached_property
+    def W(self) -> Matrix:
+        """Delassus operator [n, n]: given, or H' M^-1 H."""
+        assert self.global_form is not None  # a local form has it from the start
+        return real_matrix("W", self.global_form.condensed(), (self.n, self.n))
 
     def __repr__(self) -> str:
         form = "local" if self.global_form is None else f"global, n_v={self.global_form.n_v}"
@@ -92,6 +94,11 @@ class FrictionProblem:
     def n_c(self) -> int:
         """Number of contacts."""
         return int(self.mu.size)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether W is, or would be, in compressed rows."""
+        return bool(sp.issparse(self.W if self.global_form is None else self.global_form.H))
 
     @cached_property
     def scale(self) -> float:
@@ -148,10 +155,10 @@ class FrictionProblem:
             off = self._largest(self.natural_map(r, u))
             if not (np.isfinite(off).all() and np.isfinite(u).all()):
                 return r, u, math.inf
-            excused = (off > ROUNDING * self.contact_scales) & self._is_rounding(r, u)
+            excused = self._excused(off, r, u)
         return r, u, self.scale * float(np.max(off / self.contact_scales, where=~excused, initial=0.0))
 
-    def _is_rounding(self, r: Array, u: Array) -> NDArray[np.bool_]:
+    def _excused(self, off: Array, r: Array, u: Array) -> NDArray[np.bool_]:
         """Return the contacts [n_c] that are off by no more than rounding of r and of W r.
 
         r - P_K(r - rho u_hat) vanishes for every rho > 0 or for none; rho = |r| / |u_hat| weighs both alike.
@@ -159,10 +166,17 @@ class FrictionProblem:
         r_c, u_hat = r.reshape(-1, self.dim), self._lifted(u)
         sizes = self._largest(r), self._largest(u_hat)
         rho = np.divide(*sizes, out=np.ones(self.n_c), where=(sizes[0] > 0.0) & (sizes[1] > 0.0))
-        off = self._largest(r_c - project_cone(r_c - rho[:, None] * u_hat, self.mu))
+        weighed = self._largest(r_c - project_cone(r_c - rho[:, None] * u_hat, self.mu))
+        perhaps = off > ROUNDING * self.contact_scales
+        form = self.global_form
+        if form is not None and form.inverse is not None and perhaps.any():  # W may be long to make
+            perhaps &= weighed <= ROUNDING * (sizes[0] + rho * self._largest(form.terms(np.abs(r))))
+        if not perhaps.any():
+            return np.asarray(perhaps)
         size = np.minimum(np.abs(r), self.reach)
+        terms = np.abs(self.W) @ size
         return np.asarray(
-            off <= ROUNDING * (self._largest(size) + rho * self._largest(np.abs(self.W) @ size))
+            perhaps & (weighed <= ROUNDING * (self._largest(size) + rho * self._largest(terms)))
         )
 
     def natural_residual(self, r: Array, u: Array) -> float:
@@ -249,43 +263,6 @@ class FrictionProblem:
         return D_bar, E_hat, sp.csr_array(normal - E_hat.T)
 
 
-class GlobalForm:
-    """The part M v = H r + f, u = H' v + w of a global problem, with M factorised once.
-
-    Attributes:
-        M, H, f, w: the data, checked and read-only.
-    """
-
-    def __init__(self, M: Any, H: Any, f: ArrayLike, w: ArrayLike) -> None:
-        self.f, self.w = real_vector("f", f), real_vector("w", w)
-        self.M: Matrix = real_matrix("M", M, (self.n_v, self.n_v))
-        self.H: Matrix = real_matrix("H", H, (self.n_v, self.w.size))
-        self._solve = _factorised(self.M)
-
-    @property
-    def n_v(self) -> int:
-        """Length of v."""
-        return int(self.f.size)
-
-    def velocities(self, r: Array) -> Array:
-        """Return v = M^-1 (H r + f), refined once so that M v - H r - f is at rounding level."""
-        rhs = np.asarray(self.H @ r + self.f)
-        v = self._solve(rhs)
-        return v + self._solve(rhs - np.asarray(self.M @ v))
-
-    def condensed(self) -> tuple[Matrix, Array]:
-        """Return W = H' M^-1 H and q = H' M^-1 f + w."""
-        H = sp.csc_array(self.H)
-        columns = range(0, H.shape[1], SOLVE_COLUMNS)
-        blocks = [H.T @ self._solve(H[:, k : k + SOLVE_COLUMNS].toarray()) for k in columns]
-        q = np.asarray(self.H.T @ self._solve(self.f) + self.w)
-        if not sp.issparse(self.H):
-            return (np.hstack(blocks) if blocks else np.zeros((0, 0))), q
-        return sp.hstack([sp.csc_array(block) for block in blocks], format="csr") if blocks else np.zeros(
-            (0, 0)
-        ), q
-
-
 def lengths(t: Array) -> Array:
     """Return the lengths of the rows of t [n_c, 1 or 2], without overflow."""
     return np.asarray(np.abs(np.hypot.reduce(t, axis=1)))
@@ -329,17 +306,6 @@ def _global_blocks(
     if HD.shape[1] == 0:
         return M
     return sp.block_array([[M, -HD, None], [HD.T, None, E_hat], [None, E_bar, None]], format="csr")
-
-
-def _factorised(M: Matrix) -> Callable[[Array], Array]:
-    """Return b -> M^-1 b."""
-    if M.shape[0] == 0:
-        return np.copy
-    try:
-        solve: Callable[[Array], Array] = scipy.sparse.linalg.splu(sp.csc_array(M)).solve
-    except RuntimeError:
-        raise ProblemError("M: the mass matrix is singular, so v cannot be eliminated") from None
-    return solve
 
 
 def _dimension(dim: Any) -> int:

@@ -1,0 +1,1 @@
+"""Thousands of contacts: friction problems whose W is sparse, or a product of sparse factors."""

@@ -1,0 +1,198 @@
+r"""Interior point for thousands of contacts: finds which of them carry load, self-stress and all.
+
+On x = (mu r_n, r_t) and y = (u_n / mu + s, u_t), both in the second-order cone, with the slip s = |u_t|
+smoothed by the gap, s^2 = |y_t|^2 + 0.01 gap^2, its derivative g included. Scaling V of Nesterov and Todd,
+lam = V y = V^-1 x; predictor and corrector of Mehrotra. Steps dx, dy solve
+
+    T W T dx + (e g' - I) dy = -rest,   lam o (V^-1 dx + V dy) = D,   r = T x,
+
+so that dy = V^-1 (lam \ D) - V^-2 dx and impulses answer velocities by blocks B = T V^2 (I + e g') T.
+Contacts that neither carry nor open have x and y of the order of sqrt(gap): the residual falls no faster, and
+`proximal` has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.problem.friction import lengths
+from mcpframe.solvers.cone.sparse.system import SparseCones
+
+Array = NDArray[np.float64]
+
+LEAST_MU = 1e-3
+"""Friction coefficient that x is made with where there is less."""
+SMOOTHING = 0.01
+TO_THE_EDGE = 0.99
+"""Share of the way to the edge of a cone that a step may take."""
+SHORT, CENTRED = 0.3, 0.8
+"""A step below the one is followed by centring of at least the other."""
+LAGGING, LOST = 3.0, 300.0
+"""Residual over gap from which on steps centre somewhat (0.3), and do nothing else."""
+STUCK, SLOW, PATIENCE = 1e-8, 0.9, 5
+"""Length of a step that leads nowhere; the gap must fall to such a share in so many steps."""
+TINY = 1e-300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """V of Nesterov and Todd: V = eta (a reflection by w), V^2 = eta^2 (2 w w' - diag(1, -1, ...)).
+
+    Attributes:
+        eta: [n_c].
+        w: of unit hyperbolic length [n_c, d].
+        lam: V y = V^-1 x [n_c, d].
+        det: of lam, lam_0^2 - |lam_t|^2 [n_c].
+    """
+
+    eta: Array
+    w: Array
+    lam: Array
+    det: Array
+
+    def times(self, a: Array) -> Array:
+        """Return V a."""
+        return self.eta[:, None] * _reflect(self.w, a)
+
+    def solve(self, a: Array) -> Array:
+        """Return V^-1 a."""
+        return _reflect(_conjugate(self.w), a) / self.eta[:, None]
+
+    def divide(self, D: Array) -> Array:
+        r"""Return lam \ D of the Jordan algebra."""
+        first = _hyperbolic(self.lam, D) / np.maximum(self.det, TINY)
+        rest = (D[:, 1:] - first[:, None] * self.lam[:, 1:]) / self.lam[:, :1]
+        return np.column_stack([first, rest])
+
+    def squared(self) -> Array:
+        """Return V^2 [n_c, d, d]."""
+        flip = np.diag([1.0] + [-1.0] * (self.w.shape[1] - 1))
+        return (self.eta**2)[:, None, None] * (2.0 * self.w[:, :, None] * self.w[:, None, :] - flip)
+
+
+def scaling(x: Array, y: Array) -> Scaling:
+    """Return the scaling with V^-1 x = V y."""
+    a, b = np.sqrt(_determinant(x)), np.sqrt(_determinant(y))
+    gamma = np.sqrt(0.5 * (1.0 + np.sum(x * y, axis=1) / (a * b)))
+    w = (x / a[:, None] + _conjugate(y) / b[:, None]) / (2.0 * gamma)[:, None]
+    eta = np.sqrt(a / b)
+    return Scaling(eta, w, eta[:, None] * _reflect(w, y), a * b)
+
+
+def central_path(
+    system: SparseCones, steps: int, deadline: float, held: Array | None = None
+) -> Iterator[tuple[Array, float]]:
+    """Yield r and the gap after every step, until one leads nowhere.
+
+    Args:
+        held: slips s [n_c] that stay as they are: a convex program; None for those of the path.
+    """
+    axis = np.maximum(system.mu, LEAST_MU)
+    T = np.ones_like(system.q)
+    T[:, 0] = 1.0 / axis
+    x = np.zeros_like(system.q)
+    x[:, 0] = 1.0
+    y, length, gaps = x.copy(), 1.0, list[float]()
+    for _ in range(steps):
+        gap = float(np.sum(x * y)) / len(x)
+        gaps.append(gap)
+        if len(gaps) > PATIENCE and gap > SLOW * gaps[-1 - PATIENCE]:
+            return
+        slip = np.sqrt(np.sum(y[:, 1:] ** 2, axis=1) + SMOOTHING * gap * gap)
+        g = y[:, 1:] / slip[:, None] if held is None else np.zeros_like(y[:, 1:])
+        rest = T * system.u(system.push(T * x)) - y
+        rest[:, 0] += slip if held is None else held
+        step = _step(system, T, x, y, rest, gap, g, length)
+        if step is None or perf_counter() > deadline:
+            return
+        dx, dy, length = step
+        if length <= STUCK:
+            return
+        x, y = x + length * dx, y + length * dy
+        yield T * x, float(np.sum(x * y)) / len(x)
+
+
+def _step(
+    system: SparseCones, T: Array, x: Array, y: Array, rest: Array, gap: float, g: Array, last: float
+) -> tuple[Array, Array, float] | None:
+    """Return dx, dy of predictor and corrector, and how far they may go."""
+    V = scaling(x, y)
+    N = V.squared()
+    N[:, :, 1:] += N[:, :, :1] * g[:, None, :]  # V^2 (I + e g')
+    B = T[:, :, None] * N * T[:, None, :]
+    solve = system.factor(B)
+    if solve is None:
+        return None
+
+    def direction(D: Array) -> tuple[Array, Array]:
+        d = V.solve(V.divide(D))
+        b = -rest + d
+        b[:, 0] -= np.sum(g * d[:, 1:], axis=1)
+        b /= T
+        v = solve(system.push(_blocks(B, b)))
+        dx = _blocks(B, b - (system.u(v) - system.q)) / T
+        return dx, d - V.solve(V.solve(dx))
+
+    square = _product(V.lam, V.lam)
+    dx, dy = direction(-square)
+    length = min(_reach(x, dx), _reach(y, dy), 1.0)
+    after = max(float(np.sum((x + length * dx) * (y + length * dy))) / len(x), 0.0)
+    target = -square - _product(V.solve(dx), V.times(dy))
+    target[:, 0] += _centring(after / gap, float(np.abs(rest).max()) / gap, last) * gap
+    dx, dy = direction(target)
+    return dx, dy, TO_THE_EDGE * min(_reach(x, dx), _reach(y, dy), 1.0)
+
+
+def _centring(progress: float, lag: float, last: float) -> float:
+    """Return sigma: what the predictor leaves of the gap, cubed; more where residual or steps fall behind."""
+    sigma = min(max(progress**3, 1e-6), 1.0)
+    if last < SHORT:
+        sigma = max(sigma, CENTRED)
+    if lag > LOST:
+        return 1.0
+    return max(sigma, 0.3) if lag > LAGGING else sigma
+
+
+def _reach(x: Array, dx: Array) -> float:
+    """Return the largest alpha <= 1 with x + alpha dx in the cones."""
+    a, b, c = _hyperbolic(dx, dx), _hyperbolic(x, dx), _determinant(x)
+    root = -b + np.sqrt(np.maximum(b * b - a * c, 0.0))
+    leaves = ((a < 0.0) | ((b < 0.0) & (b * b >= a * c))) & (root > 0.0)
+    alpha = np.min(c / np.where(leaves, root, 1.0), where=leaves, initial=1.0)
+    back = dx[:, 0] < 0.0
+    return float(min(alpha, np.min(x[:, 0] / np.where(back, -dx[:, 0], 1.0), where=back, initial=1.0)))
+
+
+def _determinant(x: Array) -> Array:
+    """Return x_0^2 - |x_t|^2 as a product: near the edge of the cone the difference would lose its digits."""
+    t = lengths(x[:, 1:])
+    return np.asarray(np.maximum((x[:, 0] - t) * (x[:, 0] + t), TINY))
+
+
+def _hyperbolic(x: Array, y: Array) -> Array:
+    return np.asarray(x[:, 0] * y[:, 0] - np.sum(x[:, 1:] * y[:, 1:], axis=1))
+
+
+def _conjugate(x: Array) -> Array:
+    return np.column_stack([x[:, :1], -x[:, 1:]])
+
+
+def _product(x: Array, y: Array) -> Array:
+    """Return x o y of the Jordan algebra."""
+    return np.column_stack([np.sum(x * y, axis=1), x[:, :1] * y[:, 1:] + y[:, :1] * x[:, 1:]])
+
+
+def _reflect(w: Array, a: Array) -> Array:
+    """Return [[w_0, w_t'], [w_t, I + w_t w_t' / (1 + w_0)]] a."""
+    along = np.sum(w[:, 1:] * a[:, 1:], axis=1)
+    share = a[:, 0] + along / (1.0 + w[:, 0])
+    return np.column_stack([w[:, 0] * a[:, 0] + along, a[:, 1:] + share[:, None] * w[:, 1:]])
+
+
+def _blocks(B: Array, x: Array) -> Array:
+    return np.asarray(np.einsum("cij,cj->ci", B, x))

@@ -1,0 +1,138 @@
+"""The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
+
+A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; for jammed piles the
+interior point goes first. What a factorisation costs is guessed from the graph of closed contacts, and none
+is begun that costs more than the descent so far: in space factors fill in, steps of a descent do not.
+The order depends on the problem alone, not on clocks: the same problem gives the same bits.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.problem.friction import FrictionProblem, lengths
+from mcpframe.solvers.cone.sparse.gradient import Descent
+from mcpframe.solvers.cone.sparse.interior import central_path
+from mcpframe.solvers.cone.sparse.proximal import proximal_newton
+from mcpframe.solvers.cone.sparse.system import sparse_cones
+from mcpframe.solving.plugin import Request
+from mcpframe.solving.solution import Claim, Status
+
+Array = NDArray[np.float64]
+
+ROUND = 50
+"""Steps of a descent between looks at the residual and the clock."""
+DESCENTS = 300, 1000, 3000, 10_000, 40_000
+"""Steps, in all, after which other methods have a turn."""
+NEAR, FAST = 1e-3, 1e-5
+"""Residual after the first descent from which Newton's method has a chance; and after the second one, from
+which a third may well end it."""
+BRIEF, LONG = 30, 200
+"""Linear systems of a proximal Newton's method on trial, and after the interior point."""
+CENTRAL_STEPS, FIRST_GAP, CLOSER, MARKS = 60, 1e-5, 1e-2, 3
+"""Steps of the interior point; gaps at which Newton's method is tried: the first, the next ones, how many."""
+PROGRAMS = 8
+"""Convex programs, each with the slips of the last."""
+AFFORDABLE = 10.0
+"""Work of linear systems over that of the descent before."""
+SHARE = 0.5
+"""Of the tolerance, what is aimed at."""
+
+
+class Pile:
+    """The best point so far, and the methods that look for a better one."""
+
+    def __init__(self, problem: FrictionProblem, request: Request) -> None:
+        self.system, self.request, self.deadline = sparse_cones(problem), request, request.deadline
+        self.goal = SHARE * request.tol / problem.scale
+        start = np.zeros(self.system.q.shape)
+        if request.z0 is not None:
+            start = request.z0.reshape(start.shape) / self.system.unit_r
+        self.best, self.residual = start, self.system.residual(start)
+        self.iterations, self.method, self.said = 0, "rest", list[str]()
+        self.tried = False
+
+    def solve(self) -> Claim:
+        """Go through the methods until one meets the goal."""
+        if self.request.z0 is not None:
+            self.newton(self.best, BRIEF, "warm start")
+        descent = Descent(self.system, self.best)
+        for k, steps in enumerate(DESCENTS):
+            self.descend(descent, steps)
+            work = AFFORDABLE * descent.steps * descent.work
+            if self.near(k) and BRIEF * self.system.system_work(self.best) <= work:
+                self.newton(self.best, BRIEF, "descent, proximal Newton")
+            if (k == 1 and self.residual < FAST) or not self.goes_on():
+                continue
+            if k and not self.tried and CENTRAL_STEPS * self.system.system_work() <= work:
+                self.interior()
+        return self.claim()
+
+    def near(self, k: int) -> bool:
+        """Return whether Newton's method may find the end from the best point, after descent number k."""
+        return self.goes_on() and (k > 0 or self.residual < NEAR)
+
+    def goes_on(self) -> bool:
+        """Return whether there is something to improve and time for it."""
+        return self.residual > self.goal and perf_counter() < self.deadline
+
+    def descend(self, descent: Descent, steps: int) -> None:
+        """Take steps of a descent up to so many in all."""
+        while descent.steps < steps and self.goes_on():
+            self.offer(descent.run(ROUND).reshape(self.best.shape), "descent")
+            self.iterations += ROUND
+
+    def newton(self, r: Array, systems: int, method: str) -> None:
+        """Take proximal Newton steps from r."""
+        found = proximal_newton(self.system, r, self.goal, systems, self.deadline)
+        self.iterations += found.steps
+        self.said.append(f"{method}: {found.residual:.1e}")
+        self.offer(found.r, method)
+
+    def interior(self) -> None:
+        """Follow the central path, then those of convex programs with the slips of the best point."""
+        self.tried = True
+        self.follow(None, "interior point")
+        for _ in range(PROGRAMS):
+            if self.goes_on():
+                slips = lengths(self.system.u(self.system.push(self.best))[:, 1:])
+                self.follow(slips, "convex programs")
+
+    def follow(self, slips: Array | None, method: str) -> None:
+        """Follow a central path, with Newton's method from some of its points."""
+        mark, marks = FIRST_GAP, 0
+        for r, gap in central_path(self.system, CENTRAL_STEPS, self.deadline, slips):
+            self.iterations += 1
+            if gap > mark:
+                continue
+            point = self.system.project(r)
+            self.offer(point, method)
+            self.newton(point, LONG, f"{method}, proximal Newton")
+            mark, marks = CLOSER * gap, marks + 1
+            if marks == MARKS or not self.goes_on():
+                break
+
+    def offer(self, r: Array, method: str) -> None:
+        """Keep a point if it is the best."""
+        residual = self.system.residual(r)
+        if residual < self.residual:
+            self.best, self.residual, self.method = r.copy(), residual, method
+            self.request.kept.append(
+                Claim(self.impulses(), Status.TIME_LIMIT, self.iterations, method=method)
+            )
+            del self.request.kept[:-1]
+
+    def impulses(self) -> Array:
+        """Return the best point in the problem's units [n]."""
+        return np.asarray((self.best * self.system.unit_r).ravel())
+
+    def claim(self) -> Claim:
+        """Return the best point, and how it was found or what was tried."""
+        solved = self.residual <= self.goal / SHARE
+        late = perf_counter() > self.deadline
+        status = Status.SOLVED if solved else Status.TIME_LIMIT if late else Status.ITERATION_LIMIT
+        said = "" if solved else "; ".join([f"residual {self.residual:.1e}", *dict.fromkeys(self.said)])
+        return Claim(self.impulses(), status, self.iterations, said, method=f"cone, {self.method}")

@@ -1,0 +1,147 @@
+"""A friction problem in scaled units, with W as a product S G of sparse factors.
+
+    v = G r,   u = S v + q.   Global form: G = M^-1 H, S = H' (rows and columns of M scaled to unit size);
+    local form: G = I, S = W.
+
+Nothing is asked of W but these products, and of Newton's methods one kind of linear system: with impulses
+r = a - B u, B block-diagonal over the contacts,
+
+    (I + G B S) v = G (a - B q),
+
+which has a row for each velocity, not for each contact, and the pattern of the graph of the bodies that
+closed contacts connect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from mcpframe.problem.friction import FrictionProblem, project_cone
+
+Array = NDArray[np.float64]
+Solve = Callable[[Array], Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseCones:
+    """The scaled problem: vectors of contacts have one row per contact [n_c, d].
+
+    Attributes:
+        problem: what is solved, in its own units.
+        G, S: factors of the scaled W.
+        q: scaled free velocities [n_c, d].
+        mu: friction coefficients [n_c].
+        unit_r, unit_u: r and u of the problem over the scaled ones [n_c, 1].
+    """
+
+    problem: FrictionProblem
+    G: sp.csr_array
+    S: sp.csr_array
+    q: Array
+    mu: Array
+    unit_r: Array
+    unit_u: Array
+
+    def push(self, r: Array) -> Array:
+        """Return v = G r."""
+        return np.asarray(self.G @ r.ravel())
+
+    def u(self, v: Array) -> Array:
+        """Return S v + q."""
+        return np.asarray(self.S @ v).reshape(self.q.shape) + self.q
+
+    def residual(self, r: Array) -> float:
+        """Return the residual of the judge over its scale, for r moved into its cones; excuses aside."""
+        inside = self.project(r)
+        u = self.u(self.push(inside)) * self.unit_u
+        off = np.abs(self.problem.natural_map((inside * self.unit_r).ravel(), u.ravel())).reshape(r.shape)
+        worst = float((off.max(axis=1) / self.problem.contact_scales).max(initial=0.0))
+        return worst if np.isfinite(worst) else np.inf
+
+    def project(self, r: Array) -> Array:
+        """Return r moved into its cones."""
+        return project_cone(r, self.mu)
+
+    def system_work(self, r: Array | None = None) -> float:
+        """Return a guess of the multiplications in a factor of I + G B S where r is closed (None: all is).
+
+        The largest part of the graph counts, as m^1.5 in the plane and m^2 in space.
+        """
+        closed = np.repeat(np.ones(len(self.mu)) if r is None else 1.0 * (r[:, 0] > 0.0), self.q.shape[1])
+        pattern = abs(self.G) @ (sp.diags_array(closed) @ abs(self.S))
+        largest = np.bincount(connected_components(pattern, directed=False)[1]).max(initial=0)
+        return float(10.0 * largest ** (1.5 if self.q.shape[1] == 2 else 2.0))
+
+    def factor(self, B: Array) -> Solve | None:
+        """Return b -> (I + G B S)^-1 b for blocks B [n_c, d, d], refined once; None where it is singular."""
+        K = sp.csc_array(self.G @ (_block_diagonal(B) @ self.S) + sp.eye_array(self.G.shape[0]))
+        K.eliminate_zeros()
+        lu = _splu(K)
+        if lu is None:
+            return None
+
+        def solve(b: Array) -> Array:
+            x = lu.solve(b)
+            return np.asarray(x + lu.solve(b - K @ x))
+
+        return solve
+
+
+def sparse_cones(problem: FrictionProblem) -> SparseCones:
+    """Return the problem in scaled units: one power of two per contact, max |q| = 1."""
+    n_c, d = problem.n_c, problem.dim
+    G, S = _factors(problem)
+    diagonal = np.abs((S * G.T.tocsr()).sum(axis=1)).reshape(n_c, d).mean(axis=1)
+    typical = diagonal.max(initial=0.0) or 1.0
+    unit = np.exp2(-np.round(0.5 * np.log2(np.where(diagonal > 0.0, diagonal, typical))))
+    D = np.repeat(unit, d)
+    q = D * problem.q
+    size = np.abs(q).max(initial=0.0) or 1.0
+    G, S = sp.csr_array(G @ sp.diags_array(D)), sp.csr_array(sp.diags_array(D) @ S)
+    for factor in (G, S):
+        factor.sum_duplicates()  # in order: abs(G) shares its indices, and whoever sorts them spoils G
+    return SparseCones(
+        problem,
+        G,
+        S,
+        (q / size).reshape(n_c, d),
+        problem.mu,
+        (size * unit)[:, None],
+        (size / unit)[:, None],
+    )
+
+
+def _factors(problem: FrictionProblem) -> tuple[sp.csr_array, sp.csr_array]:
+    """Return G and S with W = S G."""
+    form = problem.global_form
+    if form is None or form.inverse is None or not sp.issparse(form.H):
+        return sp.csr_array(sp.eye_array(problem.n)), sp.csr_array(problem.W)
+    root = np.sqrt(np.abs(form.inverse.diagonal()))  # of M^-1, so that |v| is that of kinetic energy
+    root[root == 0.0] = 1.0
+    G = sp.diags_array(1.0 / root) @ (form.inverse @ form.H)
+    return sp.csr_array(G), sp.csr_array(form.H.T @ sp.diags_array(root))
+
+
+def _block_diagonal(blocks: Array) -> sp.bsr_array:
+    n_c, d, _ = blocks.shape
+    return sp.bsr_array((blocks, np.arange(n_c), np.arange(n_c + 1)), shape=(n_c * d, n_c * d))
+
+
+def _splu(K: Any) -> Any:
+    """Return SuperLU's factors with pivots on the diagonal, or None."""
+    if not np.isfinite(K.data).all():
+        return None
+    try:
+        return scipy.sparse.linalg.splu(
+            K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+    except RuntimeError:
+        return None

@@ -1,0 +1,153 @@
+"""Thousands of contacts: each part against plain numpy, the whole against the dense method and the judge."""
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe import FrictionProblem
+from mcpframe.problem.friction import project_cone
+from mcpframe.problem.piles import SETTLING_REACH, SETTLING_STEP, packing, pile_problem, settled
+from mcpframe.solvers.cone.sparse.gradient import MARGIN, Descent, largest_eigenvalue
+from mcpframe.solvers.cone.sparse.interior import central_path, scaling
+from mcpframe.solvers.cone.sparse.proximal import onto_discs, proximal_newton
+from mcpframe.solvers.cone.sparse.system import sparse_cones
+
+SPARSE = {"dense_rows": 1}
+"""Options that send small problems the way of large ones."""
+JAMMED = 1e-6
+"""Residual asked of settled piles."""
+
+
+def local(problem):
+    return FrictionProblem(problem.W, problem.q, problem.mu, problem.dim)
+
+
+@pytest.mark.parametrize("form", ["local", "global"])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_factors_multiply_to_the_scaled_operator(rng, form, dim):
+    problem = pile_problem("touch", 40, dim)
+    system = sparse_cones(problem if form == "global" else local(problem))
+    r = rng.standard_normal(system.q.shape)
+    u = system.u(system.push(r)) * system.unit_u
+    expected = problem.W @ (r * system.unit_r).ravel() + problem.q
+    np.testing.assert_allclose(u.ravel(), expected, rtol=1e-12, atol=1e-12 * np.abs(expected).max())
+
+
+def test_the_residual_is_that_of_the_judge(rng):
+    problem = pile_problem("shaken", 60, 3)
+    system = sparse_cones(problem)
+    r = rng.standard_normal(system.q.shape)
+    judged = problem.certify((r * system.unit_r).ravel())[2] / problem.scale
+    assert system.residual(r) == pytest.approx(judged, rel=1e-10)
+
+
+def test_linear_systems_are_those_of_impulses_that_answer_velocities(rng):
+    problem = pile_problem("touch", 40, 3)
+    system = sparse_cones(problem)
+    B = rng.standard_normal((problem.n_c, 3, 3))
+    B = B @ B.swapaxes(1, 2)
+    a = rng.standard_normal(system.q.shape)
+    v = system.factor(B)(system.push(a - np.einsum("cij,cj->ci", B, system.q)))
+    r = a - np.einsum("cij,cj->ci", B, system.u(v))
+    np.testing.assert_allclose(system.push(r), v, atol=1e-10)
+
+
+def test_a_step_of_the_descent_is_a_projected_gradient_step(rng):
+    problem = pile_problem("shaken", 60, 3)
+    system = sparse_cones(problem)
+    r = system.project(rng.standard_normal(system.q.shape))
+    u_hat = system.u(system.push(r))
+    u_hat[:, 0] += system.mu * np.linalg.norm(u_hat[:, 1:], axis=1)
+    expected = project_cone(r - u_hat / (MARGIN * largest_eigenvalue(system)), system.mu)
+    np.testing.assert_allclose(Descent(system, r).run(1), expected.ravel(), atol=1e-13)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_derivative_of_the_projection_on_discs_is_its_own(rng, dim):
+    x, mu, h = rng.standard_normal((200, dim)), rng.uniform(0.0, 1.0, 200), 1e-7
+    _, B = onto_discs(x, mu)
+    for j in range(dim):
+        step = h * np.eye(dim)[j]
+        numeric = (onto_discs(x + step, mu)[0] - onto_discs(x - step, mu)[0]) / (2.0 * h)
+        np.testing.assert_allclose(B[:, :, j], numeric, atol=1e-5)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_the_scaling_takes_both_points_to_one(rng, dim):
+    x, y = (
+        np.column_stack([np.linalg.norm(t, axis=1) + 0.1, t]) for t in rng.standard_normal((2, 50, dim - 1))
+    )
+    V = scaling(x, y)
+    np.testing.assert_allclose(V.times(y), V.solve(x), atol=1e-12)
+    np.testing.assert_allclose(V.times(V.solve(x)), x, atol=1e-12)
+    np.testing.assert_allclose(np.einsum("cij,cj->ci", V.squared(), y), x, atol=1e-11)
+    D = rng.standard_normal(x.shape)
+    q = V.divide(D)
+    np.testing.assert_allclose((V.lam * q).sum(axis=1), D[:, 0], atol=1e-10)
+    np.testing.assert_allclose(V.lam[:, :1] * q[:, 1:] + q[:, :1] * V.lam[:, 1:], D[:, 1:], atol=1e-10)
+
+
+def test_the_interior_point_and_newton_agree_with_the_dense_method():
+    problem = pile_problem("shaken", 100, 2)
+    system = sparse_cones(problem)
+    *_, (r, gap) = central_path(system, 60, np.inf)
+    assert gap < 1e-6
+    found = proximal_newton(system, system.project(r), 1e-12, 100, np.inf)
+    v = problem.velocities((system.project(found.r) * system.unit_r).ravel())
+    reference = problem.velocities(mf.solve(problem, "cone").z)
+    np.testing.assert_allclose(v, reference, atol=1e-7)
+
+
+@pytest.mark.parametrize("form", ["local", "global"])
+@pytest.mark.parametrize(("kind", "dim"), [("gap", 2), ("gap", 3), ("touch", 2), ("touch", 3), ("shaken", 2)])
+def test_piles_are_solved_the_sparse_way(kind, dim, form):
+    problem = pile_problem(kind, 150, dim)
+    problem = problem if form == "global" else local(problem)
+    solution = mf.solve(problem, mf.solver("cone", **SPARSE), tol=1e-8)
+    assert solution.ok, solution
+    assert solution.method.startswith("cone, ")
+
+
+def test_a_settled_pile_is_solved_though_it_bears_self_stress():
+    solver = mf.solver("cone", **SPARSE)
+    pile = settled(packing(120, loose=True), lambda step: mf.solve(step, solver, tol=JAMMED).z, steps=20)
+    problem = pile.problem(SETTLING_STEP, SETTLING_REACH)
+    at_rest = sparse_cones(problem)
+    solution = mf.solve(problem, solver, tol=JAMMED)
+    assert solution.ok, solution
+    carrying = np.repeat(solution.z.reshape(-1, 2)[:, 0] > 1e-9, 2)
+    W = problem.W.toarray()[carrying][:, carrying]
+    assert np.linalg.matrix_rank(W) < carrying.sum(), "no self-stress: the pile has not settled"
+    assert at_rest.residual(np.zeros(at_rest.q.shape)) > JAMMED
+
+
+def test_thousands_of_contacts_are_solved_and_w_is_not_made_for_them():
+    problem = pile_problem("gap", 2000)
+    assert problem.n > 4000
+    solution = mf.solve(problem, "cone", tol=1e-8)
+    assert solution.ok, solution
+    assert "W" not in vars(problem)
+
+
+def test_a_warm_start_is_kept():
+    problem = pile_problem("gap", 1000)
+    first = mf.solve(problem, "cone", tol=1e-8)
+    again = mf.solve(problem, "cone", tol=1e-8, z0=first.z)
+    assert again.ok
+    assert again.iterations < first.iterations / 10
+
+
+def test_the_same_pile_gives_the_same_bits():
+    one, two = (mf.solve(pile_problem("touch", 200), mf.solver("cone", **SPARSE), tol=1e-8) for _ in range(2))
+    np.testing.assert_array_equal(one.z, two.z)
+
+
+def test_the_time_limit_is_kept():
+    problem = pile_problem("touch", 5000, 3)
+    mf.solve(pile_problem("gap", 700), "cone", tol=1e-8)  # all that is loaded once
+    start = perf_counter()
+    solution = mf.solve(problem, "cone", tol=1e-13, time_limit=0.5)
+    assert solution.status is mf.Status.TIME_LIMIT
+    assert perf_counter() - start < 2.0  # a busy machine; the watch of `solve` is tested by itself
