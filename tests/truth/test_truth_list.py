@@ -17,7 +17,7 @@
 | four-bar, slider-cranks, bead on a hoop | ODEs of one coordinate | test_truth_mechanisms |
 | PD of usual gains, damped robots, UR5 | exponentials, ODE, energy balance | test_truth_drives |
 | towers, beam, rocking block, sunken box | statics, Housner's share | test_truth_supports |
-| nine motions at 1, 1/2, 1/4 ms; six with rk4 in contact | order 2 and its constant; order 4 | test_truth_orders |
+| nine motions at 1, 1/2, 1/4 ms; six in contact with rk4 | order 2 and its constant; 4 | test_truth_orders |
 | ten motions in every formulation | as in os | test_truth_agreement |
 | floating chain, stack | a minute | test_truth_drifts |
 | free flight of a box, of a chain | order of the integrator | test_truth_flights |

@@ -26,6 +26,7 @@ from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on,
 from mcpframe.simulation.step.moving.closing import close_loops
 from mcpframe.simulation.step.moving.flight import fly
 from mcpframe.simulation.step.moving.lasting import lasts
+from mcpframe.simulation.step.moving.sections import narrowed, section
 from mcpframe.simulation.step.moving.travel import fastest_point, looks
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
@@ -272,7 +273,7 @@ def look_between(run, X, Y, h):
 def time_of_impact(run, X, Y, low, high, overlap):
     """Try the step that ends with the deepest new contact or limit just closed; return code and its length.
 
-    Illinois rule on the smallest new gap plus half the tolerance: a step is good where that lies within half
+    By `sections` of the smallest new gap plus half the tolerance: a step is good where that lies within half
     the tolerance of zero, so that the contact is closed and has not sunk in. A step of `low` is known not to
     overlap, one of `high` to do so.
     """
@@ -285,9 +286,7 @@ def time_of_impact(run, X, Y, low, high, overlap):
         return find(run, Y, XS[at.NEAR]), low
     f_high, kept, h = overlap + half, 0, high
     for _ in range(SECTIONS):
-        h = high - f_high * (high - low) / (f_high - f_low)
-        if not (low < h < high):
-            h = 0.5 * (low + high)
+        h = section(low, f_low, high, f_high)
         if code == at.DONE:
             code = resting_step(run, X, Y, h, margin, True)
         if code != at.DONE:
@@ -295,12 +294,7 @@ def time_of_impact(run, X, Y, low, high, overlap):
         gap = smallest_new_gap(run, Y, margin) + half
         if abs(gap) <= half or high - low <= XS[at.TIME_TOLERANCE]:
             break
-        if gap > 0.0:
-            low, f_low = h, gap
-            f_high, kept = (0.5 * f_high if kept == 1 else f_high), 1
-        else:
-            high, f_high = h, gap
-            f_low, kept = (0.5 * f_low if kept == -1 else f_low), -1
+        low, f_low, high, f_high, kept = narrowed(low, f_low, high, f_high, kept, h, gap)
     if code == at.DONE:
         code = find(run, Y, XS[at.NEAR])
     return code, h

@@ -56,6 +56,7 @@ from mcpframe.simulation.step.moving.hold import (
     write_rows,
 )
 from mcpframe.simulation.step.moving.motion import integrate, three
+from mcpframe.simulation.step.moving.sections import narrowed, section
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.solving.stages import A_AT, B_AT, N_COMPONENTS, SEPARATING, SLIDING, STICKING
 from mcpframe.spatial.algebra import dot
@@ -304,24 +305,17 @@ def try_modes(run, X, Y, h):
 def when_over(run, X, Y, h, kept):
     """Return when the first mode is over, if one is `kept` by less than nothing after h; 0 if unclear.
 
-    Illinois rule, to where it is just over, so that the next part begins with another one.
+    It is just over then, so that the next part begins with another one.
     """
     low, f_low, high, f_high, side = 0.0, run.XS[at.KEPT], h, kept, 0
     for _ in range(SECTIONS):
-        t = high - f_high * (high - low) / (f_high - f_low)
-        if not (low < t < high):
-            t = 0.5 * (low + high)
+        t = section(low, f_low, high, f_high)
         f = try_modes(run, X, Y, t)
         if f == NEVER:
             return 0.0
         if -BEYOND <= f <= 0.0 or high - low <= run.XS[at.TIME_TOLERANCE]:
             return t
-        if f > 0.0:
-            low, f_low = t, f
-            f_high, side = (0.5 * f_high if side == 1 else f_high), 1
-        else:
-            high, f_high = t, f
-            f_low, side = (0.5 * f_low if side == -1 else f_low), -1
+        low, f_low, high, f_high, side = narrowed(low, f_low, high, f_high, side, t, f)
     return 0.0
 
 
