@@ -91,8 +91,9 @@ CERTIFIES, BY_KICK, FACTORED = count(), count(), count()
 factor of Λ_b is."""
 # FACTORED: of none that matters, of the middle of the step, of its end.
 NOWHERE, MIDDLE, END = range(3)
-LASTS, N_HOLDING = count(), count()
-"""Whether contacts keep their modes in the last trial, see `lasting`; rows of the system of their forces."""
+LASTS, UNCLEAR, N_HOLDING = count(), count(), count()
+"""Whether contacts keep their modes in the last trial, see `lasting`, or have some that a push might tell;
+rows of the system of their forces."""
 UNTIL, KEPT, FORCE_SCALE = number(), number(), number()
 """When the first of their modes is over, 0 for unknown; how well they are kept at first; largest force."""
 FIGURE, HIT_FIGURE = number(), number()

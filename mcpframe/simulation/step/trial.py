@@ -193,9 +193,9 @@ def resting_step(run, X, Y, h, margin, any_depth):
     fourth = run.IS[at.RK4] != 0 and run.IS[at.HOST_PUSH] == 0
     if fourth and lasts(run, X, Y, h, False):
         return find(run, Y, margin)
-    known = run.XS[at.UNTIL] > 0.0
+    unclear = fourth and run.IS[at.UNCLEAR] != 0
     code = pushed_step(run, X, Y, h, margin, any_depth)
-    if code == at.DONE and fourth and not known:
+    if code == at.DONE and unclear:
         if lasts(run, X, Y, h, True):
             return find(run, Y, margin)
         code = pushed_step(run, X, Y, h, margin, any_depth)

@@ -254,7 +254,7 @@ def goes_on(run):
 def choose_modes(run, X, pushed):
     """Find the modes with which motion goes on from X; return whether they are clear.
 
-    `pushed`: there was a push whose modes can be a guess.
+    `pushed`: there was a push whose modes can be a guess. UNCLEAR says whether one could help.
     """
     time = run.XS[at.TIME]
     for i in range(run.IS[at.N_TOUCHING]):
@@ -265,6 +265,7 @@ def choose_modes(run, X, pushed):
     see_speeds(run, X)
     if not guess_modes(run, pushed) or not see_biases(run, X) or not write_rows(run, X, time):
         return False
+    put(run.IS, at.UNCLEAR, 1)  # unless it turns out to be clear
     for _ in range(2 * run.IS[at.N_TOUCHING] + 1):
         if solve_modes(run) < 0:
             return False
@@ -273,7 +274,8 @@ def choose_modes(run, X, pushed):
         force = run.IS[at.FORCE] + form
         if kept >= 0.0:
             put(run.XS, at.KEPT, kept)
-            return goes_on(run)
+            put(run.IS, at.UNCLEAR, 0 if goes_on(run) else 1)
+            return run.IS[at.UNCLEAR] == 0
         if get(run.XS, force) <= 0.0:
             put_mode(run, i, SEPARATING)
         elif not have_slide(run, i, force, -1.0, 0.0):
@@ -345,6 +347,7 @@ def lasts(run, X, Y, h, pushed):
     """
     IS = run.IS
     put(run.XS, at.UNTIL, 0.0)
+    put(IS, at.UNCLEAR, 0)
     put(IS, at.LASTS, 1)
     kept = try_modes(run, X, Y, h) if choose_modes(run, X, pushed) else NEVER
     if kept >= -BEYOND:
