@@ -9,6 +9,8 @@ import numpy as np
 import mcpframe as mf
 from truth.answers import SOLVERS, Answer, Answers, Way, certified, system, zero
 
+SOFT = {"compliant", "hunt_crossley"}
+"""Laws of contacts that yield."""
 SCENES = Path(__file__).parents[1] / "scenes"
 OVERLAP = 1e-6
 """Metres: the penetration tolerance of the scenes."""
@@ -52,13 +54,21 @@ def no_step_of_an_example_fails(way: Way) -> Answers:
     for path in sorted(SCENES.glob("*.toml")):
         scene = mf.load_scene(path)
         run = run_of(path, way, scene.stepping.duration if way.full else 20 * scene.stepping.dt)
-        for answer in _sound(run):
+        for answer in _sound(run, yields=_yields(scene)):
             yield Answer(f"{path.stem}: {answer.quantity}", 0.0, answer.got, answer.tolerance, answer.reason)
 
 
-def _sound(run: mf.Trajectory) -> Answers:
+def _yields(scene: mf.Scene) -> bool:
+    """Return whether contacts of a scene are soft: they are deep by what they carry, not by an error."""
+    return any(
+        material.law is not None and material.law.name in SOFT for material in scene.detector().materials
+    )
+
+
+def _sound(run: mf.Trajectory, yields: bool = False) -> Answers:
     yield certified(run)
-    yield zero("overlap, m", run.penetration, OVERLAP, "penetration tolerance")
+    if not yields:
+        yield zero("overlap, m", run.penetration, OVERLAP, "penetration tolerance")
     gain = (run.impacts.energy_after - run.impacts.energy_before) / np.maximum(
         run.impacts.energy_before, 1e-9
     )

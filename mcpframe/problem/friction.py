@@ -45,7 +45,7 @@ class FrictionProblem:
 
     def __init__(self, W: Any, q: ArrayLike, mu: ArrayLike, dim: int = 3) -> None:
         self._set(real_vector("q", q), mu, dim, None)
-        self.W = real_matrix("W", W, (self.n, self.n))
+        self._given: Matrix = real_matrix("W", W, (self.n, self.n))
 
     def _set(self, q: Array, mu: ArrayLike, dim: int, form: GlobalForm | None) -> None:
         self.q, self.dim, self.global_form = q, _dimension(dim), form
@@ -71,7 +71,8 @@ class FrictionProblem:
     @cached_property
     def W(self) -> Matrix:
         """Delassus operator [n, n]: given, or H' M^-1 H."""
-        assert self.global_form is not None  # a local form has it from the start
+        if self.global_form is None:
+            return self._given
         return real_matrix("W", self.global_form.condensed(), (self.n, self.n))
 
     def __repr__(self) -> str:

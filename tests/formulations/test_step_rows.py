@@ -6,6 +6,7 @@ W and q against closed forms, dense algebra and every formulation; encoding agai
 import numpy as np
 import pytest
 from contact_scenes import DT, LAWS, SCENES, Scene
+from scipy.linalg import block_diag
 
 import mcpframe as mf
 from mcpframe.contact.contact_rows import contact_rows
@@ -71,6 +72,20 @@ def oracle(step):
     return J @ Y @ J.T, J @ v_plus + step.contact_row_shift
 
 
+def softness_and_shift(step):
+    """S and s of the layers of all contacts on six components [6 n_u], asked for one contact at a time."""
+    S, s = np.zeros((step.n_u, 6)), np.zeros((step.n_u, 6))
+    J = six_components(step).reshape(step.n_u, 6, -1)
+    for i, rows in enumerate(step.law_rows):
+        S[i] = rows.compliance
+        if rows.layer is not None:
+            speed, gap = (J[i] @ step.state.theta_dot)[[3]], step.contacts.gaps[[i]]
+            softness, shift = rows.layer.terms(step.dt, gap, speed, np.zeros((1, rows.layer.vectors, 3)))
+            S[i, 3:] += softness[0]
+            s[i, 3:] += shift[0]
+    return S.ravel(), s.ravel()
+
+
 def test_a_ball_on_the_floor_has_the_compliance_of_the_textbook():
     mass, state = 2.0, mf.systems.sphere(0.1, 2.0).state()
     problem = exact(mf.ContactStep(state, mf.systems.contacts_of(state, 1, mu=0.6), DT))
@@ -114,7 +129,10 @@ def test_w_of_os_is_symmetric_to_the_bit_and_never_negative(scene: Scene):
 @every_law
 @every_scene
 def test_laws_encode_the_rows_as_their_definition_says(scene: Scene, law):
-    """Wd* V_rel + N σ ⟂ β, P β + R σ + r ⟂ σ on six components, by numpy, against the kernel of `os`."""
+    """Wd* V_rel + N σ ⟂ β, P β + R σ + r ⟂ σ on six components, by numpy, against the kernel of `os`.
+
+    V_rel + S Wd β + s in place of V_rel where a contact yields.
+    """
     step = scene.step(LAWS[law])
     state, laws = step.state, step.law_rows
     dense = DenseOperators(state.model, state.theta, state.theta_dot)
@@ -128,9 +146,12 @@ def test_laws_encode_the_rows_as_their_definition_says(scene: Scene, law):
         repeated = IndependentRows.of(state, step.bilateral).repeated
         known[repeated], known[:, repeated] = 0.0, 0.0
         known[repeated, repeated] = 1.0
-    assert_close(problem.M[:n, :n], known, ROUNDING)
     n_e = step.bilateral.n + step.limits.n
-    assert_close(problem.q[n_e:n], G[n_e:] @ free_velocity(step, dense), ROUNDING)
+    Wd = block_diag(*(rows.Wd for rows in laws)) if laws else np.zeros((0, 0))
+    S, s = softness_and_shift(step)
+    known[n_e:, n_e:] += Wd.T @ (S[:, None] * Wd)
+    assert_close(problem.M[:n, :n], known, ROUNDING)
+    assert_close(problem.q[n_e:n], G[n_e:] @ free_velocity(step, dense) + Wd.T @ s, ROUNDING)
     at_beta, at_sigma = n_e, n
     for rows in laws:
         beta, sigma = slice(at_beta, at_beta + rows.m), slice(at_sigma, at_sigma + rows.s)
@@ -205,7 +226,11 @@ def test_contacts_in_the_plane_have_two_components():
     assert (spatial.W[:2, :2] == planar.W).all()
 
 
-@pytest.mark.parametrize("law", [law for law in LAWS if not law.startswith("coulomb")])
+COULOMB = ("coulomb", "compliant", "hunt_crossley")
+"""Laws whose friction is Coulomb's."""
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if not law.startswith(COULOMB)])
 def test_other_laws_have_no_exact_cone_and_say_so(law):
     state = mf.systems.box().state()
     step = mf.ContactStep(state, mf.systems.contacts_of(state, 4), DT, law=LAWS[law])

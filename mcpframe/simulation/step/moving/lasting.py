@@ -142,7 +142,7 @@ def guess_modes(run, pushed):
     """
     IS = run.IS
     for i in range(IS[at.N_TOUCHING]):
-        if forms_of(run, i) == 0 or (rests(run, i) and speed_of(run, i) < -SLOW):
+        if forms_of(run, i) == 0 or speed_of(run, i) < -SLOW:
             return False
         presses = rests(run, i) and not (pushed and normal_impulse_of(run, i) <= 0.0)
         put_mode(run, i, STICKING if presses else SEPARATING)
@@ -283,6 +283,13 @@ def choose_modes(run, X, pushed):
     return False
 
 
+@inline
+def comes_back(run, i):
+    """Return whether what has let go is closed again where a part leads: it was not to leave at all."""
+    closes = gap_of(run, i) <= run.XS[at.PENETRATION] and speed_of(run, i) < -SLOW
+    return closes or gap_of(run, i) < min(start_gap_of(run, i), 0.0) - SINKING * run.XS[at.PENETRATION]
+
+
 @callee
 def try_modes(run, X, Y, h):
     """Go on for a time h with the modes that there are; return how well they are kept where that leads."""
@@ -297,8 +304,7 @@ def try_modes(run, X, Y, h):
     if m < 0:
         return NEVER
     for i in range(run.IS[at.N_TOUCHING]):
-        deepest = min(start_gap_of(run, i), 0.0) - SINKING * run.XS[at.PENETRATION]
-        if mode_of(run, i) == SEPARATING and gap_of(run, i) < deepest:
+        if mode_of(run, i) == SEPARATING and comes_back(run, i):
             return NEVER
     return least_kept(run)[0]
 
