@@ -35,7 +35,7 @@ def fingerprints(scene: Scene) -> dict[str, str]:
         "environment": model.geometry,
         "initial state": (scene.theta, scene.theta_dot, scene.time),
         "materials": scene.materials,
-        "collision rules": (scene.ignore, scene.neighbours),
+        "collision rules": (scene.ignore, scene.neighbours, scene.points_on),
         "controllers": scene.controllers,
     }
     return {name: digest(part) for name, part in parts.items()}

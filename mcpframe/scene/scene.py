@@ -13,6 +13,7 @@ import numpy as np
 from mcpframe.arrays import Array, frozen
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
+from mcpframe.contact.layers.layered import on_layer
 from mcpframe.contact.limits import all_limits
 from mcpframe.exceptions import ModelError
 from mcpframe.multibody.adaptive.locking import active_links
@@ -51,6 +52,8 @@ class Scene:
         ignore: pairs of names, or names, of what does not meet.
         neighbours: whether bodies that a hinge or a closure joins may meet, or which of them; see
             `mcpframe.contact.detection.materials`.
+        points_on: names of bodies or shapes on whose surfaces the points of their contacts lie, and not in
+            the middle between both.
         controllers: add up; a function f(state, time) -> tau is one too, or one that Numba has compiled, see
             `CompiledFunction`.
         stepping: formulation, solver, step, scheme, tolerances.
@@ -72,6 +75,7 @@ class Scene:
     materials: Mapping[Names, Material]
     ignore: tuple[Names, ...]
     neighbours: bool | tuple[Names, ...]
+    points_on: tuple[str, ...]
     controllers: tuple[Controller, ...]
     stepping: Stepping
     output: Output
@@ -89,6 +93,7 @@ class Scene:
         materials: Material | Mapping[Names, Material] | None = None,
         ignore: Sequence[Names] = (),
         neighbours: bool | Sequence[Names] = False,
+        points_on: Sequence[str] = (),
         controllers: Sequence[Controller | Law] = (),
         stepping: Stepping | None = None,
         output: Output | None = None,
@@ -107,6 +112,7 @@ class Scene:
             materials=_materials(materials),
             ignore=tuple(ignore),
             neighbours=neighbours if isinstance(neighbours, bool) else tuple(neighbours),
+            points_on=(points_on,) if isinstance(points_on, str) else tuple(points_on),
             controllers=tuple(_controller(model, controller) for controller in controllers),
             stepping=_instance("stepping", stepping, Stepping),
             output=_instance("output", output, Output),
@@ -115,7 +121,8 @@ class Scene:
             text=text,
             folder=Path(folder),
         )
-        make_rules(model, surfaces(model), self.ignore, self.materials, self.neighbours)  # refuses bad names
+        rules = self.ignore, self.materials, self.neighbours, self.points_on
+        make_rules(model, surfaces(model), *rules)  # refuses bad names
         _ = self.limit_restitution  # refuses bad names too
         if self.adaptive is not None:
             active_links(model, self.adaptive.pinned)
@@ -184,7 +191,10 @@ class Scene:
 
     def detector(self, margin: float = 0.0) -> Detector:
         """Return what finds the contacts of the scene's shapes with gaps up to a margin, in metres."""
-        return Detector(self.model, self.ignore, self.materials, margin, self.neighbours)
+        stepping, materials = self.stepping, self.materials
+        if stepping.contact_model == "compliant":
+            materials = on_layer(materials, stepping.layer.springs())
+        return Detector(self.model, self.ignore, materials, margin, self.neighbours, self.points_on)
 
     def with_stepping(self, **options: Any) -> Scene:
         """Return the scene with some settings of its stepping changed, as dt, solver or duration."""

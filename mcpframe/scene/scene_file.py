@@ -89,7 +89,7 @@ def _scene(table: TomlTable) -> Scene:
     model = _model(table)
     theta, theta_dot, time = _initial(table.table("initial"), model)
     materials = _materials(table.table("material"), model)
-    ignore, neighbours = _collision(table.table("collision"), model)
+    ignore, neighbours, points_on = _collision(table.table("collision"), model)
     with table.at():
         return Scene(
             model,
@@ -99,6 +99,7 @@ def _scene(table: TomlTable) -> Scene:
             materials=materials,
             ignore=ignore,
             neighbours=neighbours,
+            points_on=points_on,
             controllers=[controller_of(entry, model, theta) for entry in table.tables("controller")],
             stepping=_stepping(table, model),
             output=_settings(Output, table.table("output")),
@@ -167,13 +168,16 @@ def _material(table: TomlTable, default: dict[str, Any]) -> Material:
         return Material(**options | {"law": law})
 
 
-def _collision(table: TomlTable, model: Model) -> tuple[list[Names], bool | list[Names]]:
-    """Return what does not meet, and which neighbours do."""
-    table.only("ignore", "neighbours")
+def _collision(table: TomlTable, model: Model) -> tuple[list[Names], bool | list[Names], list[str]]:
+    """Return what does not meet, which neighbours do, and on whose surfaces points of contacts lie."""
+    table.only("ignore", "neighbours", "points_on")
     neighbours = table.get("neighbours", False)
     if not isinstance(neighbours, bool):
         neighbours = _all_names(table, "neighbours", model)
-    return _all_names(table, "ignore", model), neighbours
+    with table.at("points_on"):
+        points_on = [str(name) for name in table.get("points_on", [])]
+        make_rules(model, surfaces(model), [], {}, False, points_on)
+    return _all_names(table, "ignore", model), neighbours, points_on
 
 
 def _all_names(table: TomlTable, key: str, model: Model) -> list[Names]:

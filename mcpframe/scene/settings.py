@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from mcpframe.contact.frames import EXACT_CONE
+from mcpframe.contact.layers.options import SpringOptions
 from mcpframe.contact.step import Asks
 from mcpframe.exceptions import OptionError, nearest
 from mcpframe.problem.cone import ConeLCP
@@ -49,6 +57,10 @@ USUAL_BAUMGARTE = 0.2
 LEAST_CERTIFY_TOL, LOOSER = 1e-6, 1e3
 """What certificates may be where `certify_tol` is not given. Solves to rounding give 1e-9 and less; one that
 just meets its tolerance, which is absolute, is off by more where impulses are small."""
+
+
+class LayerSettings(SpringOptions, Settings):
+    """The layer of all contacts that have none of their own, where the contact model is compliant."""
 
 
 class Stepping(Settings):
@@ -120,6 +132,12 @@ class Stepping(Settings):
     max_trials: int = Field(
         default=20_000, ge=1, description="trials of one step before the run stops and says why"
     )
+    contact_model: Literal["rigid", "compliant"] = Field(
+        default="rigid", description="contacts are rigid, or have a layer that yields"
+    )
+    layer: LayerSettings = Field(
+        default=LayerSettings(), description="table: the layer of contacts that yield"
+    )
     friction: Literal["polygon", "cone"] | None = Field(
         default=None,
         description="friction cones with edges, or round ones, exact; as the formulation says, if not given",
@@ -158,6 +176,11 @@ class Stepping(Settings):
             closure_bias=not projects if self.closure_bias is None else self.closure_bias,
             baumgarte=usual if self.baumgarte is None else self.baumgarte,
         )
+
+    @field_validator("layer", mode="before")
+    @classmethod
+    def _from_table(cls, value: Any) -> Any:
+        return LayerSettings(**value) if isinstance(value, Mapping) else value
 
     @field_validator("limit_restitution")
     @classmethod

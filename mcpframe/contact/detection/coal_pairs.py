@@ -72,9 +72,10 @@ class CoalPairs:
                 material = int(self._rules.table[self._rules.shape_class[i], self._rules.shape_class[j]]) >> 1
                 bodies = [int(ID[ID[rec.SHAPES] + k * rec.SHAPE_ROW + rec.S_BODY]) for k in (i, j)]
                 touches = self._meet(ID, XD, i, j)
+                side = 0.5 * (float(self._rules.holds[i]) - float(self._rules.holds[j]))
                 for feature, n, point, gap in _distinct(touches, float(XD[rec.MARGIN])):
                     rows.append((*bodies, candidate * rec.FEATURES + feature, material))
-                    records.append(self._record(n, point, gap, material))
+                    records.append(self._record(n, point + side * gap * n, gap, material))
         table = np.array(rows, dtype=np.int64).reshape(-1, rec.CONTACT_ROW)
         return table, np.array(records, dtype=np.float64).reshape(-1, RECORD)
 

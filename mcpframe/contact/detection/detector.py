@@ -61,6 +61,8 @@ class Detector:
             ``{"mu": ..., "restitution": ..., "law": ...}``. Of several that mean a pair the last one holds.
         margin: as above.
         neighbours: whether bodies that a hinge or closure joins meet; or pairs of names of those that do.
+        points_on: names of bodies or shapes on whose surfaces the points of their contacts lie; those of all
+            others, and of two such, lie in the middle between both surfaces.
 
     >>> detector = Detector(model, materials={"default": Material(mu=0.5)})
     >>> contacts = detector.contacts(model.state())
@@ -73,10 +75,11 @@ class Detector:
         materials: Mapping[Names, Material | Mapping[str, Any]] = MappingProxyType({}),
         margin: float = 0.0,
         neighbours: bool | Iterable[Names] = False,
+        points_on: Iterable[str] = (),
     ) -> None:
         self.model, self.tree, self.margin = model, model.tree, _finite(margin)
         self.shapes = surfaces(model)
-        rules = make_rules(model, self.shapes, ignore, materials, neighbours)
+        rules = make_rules(model, self.shapes, ignore, materials, neighbours, points_on)
         _check_grounds(self.shapes, rules)
         self.materials: tuple[Material, ...] = rules.materials
         self._foreign = CoalPairs(self.shapes, rules)

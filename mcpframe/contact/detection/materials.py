@@ -104,6 +104,7 @@ class Rules:
         fixed: whether the part is fixed to the world [n].
         shape_class: class of every shape [n].
         table: as `records.RULES` [n_classes, n_classes].
+        holds: whether points of contacts lie on the surface of a shape [n].
         materials: what the table's numbers mean.
     """
 
@@ -112,6 +113,7 @@ class Rules:
     fixed: Flags
     shape_class: Indices
     table: Indices
+    holds: Flags
     materials: tuple[Material, ...]
 
     def allowed(self, i: int, others: Indices) -> Flags:
@@ -128,6 +130,7 @@ def make_rules(
     ignore: Iterable[Names],
     materials: Mapping[Names, Material | Mapping[str, Any]],
     neighbours: bool | Iterable[Names],
+    points_on: Iterable[str] = (),
 ) -> Rules:
     """Return the rules of a model's shapes; arguments as in `Detector`."""
     of_link, above_part, fixed_part = _parts(model)
@@ -151,7 +154,8 @@ def make_rules(
     for key in ignored:
         never |= classes.meant(key)
     table = np.where(never, NEVER, 2 * number + ASKED * may)
-    return Rules(part, above_part[part], fixed_part[part], classes.of_shape, table, tuple(chosen))
+    own = part, above_part[part], fixed_part[part], classes.of_shape
+    return Rules(*own, table, _holding(shapes, points_on), tuple(chosen))
 
 
 class _Classes:
@@ -230,6 +234,16 @@ def _answering(shapes: Sequence[Surface], pattern: str) -> Flags:
         raise ModelError(
             f"no shape, and no body with a shape, is called {pattern!r};{nearest(pattern, known)}"
         )
+    return flags
+
+
+def _holding(shapes: Sequence[Surface], names: Iterable[str]) -> Flags:
+    """Return on the surfaces of which shapes points of contacts lie [n]."""
+    flags = np.zeros(len(shapes), np.bool_)
+    for key in _keys("points_on", names):
+        if len(key) != 1:
+            raise ModelError(f"points_on: {key!r}: give names of bodies or shapes, no pairs")
+        flags |= _answering(shapes, key[0])
     return flags
 
 

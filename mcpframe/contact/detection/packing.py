@@ -76,6 +76,7 @@ def pack(
     )
     ID[rec.N_FIXED], ID[rec.AXIS] = sum(shape.link < 0 for shape in shapes), -1
     columns = [kind, np.array(body, dtype=np.int64), rules.part, rules.above, rules.fixed, rules.shape_class]
+    columns.append(rules.holds)
     frames = _frames(skeleton, shapes, hulls)
     contents: dict[int, ArrayLike] = {
         rec.SHAPES: np.column_stack(columns),

@@ -21,9 +21,9 @@ MARGIN = MEMORY.number()
 """The largest gap of a contact, m; the caller may write another before each call."""
 
 # Row of SHAPES.
-S_KIND, S_BODY, S_PART, S_ABOVE, S_FIXED, S_CLASS, SHAPE_ROW = range(7)
+S_KIND, S_BODY, S_PART, S_ABOVE, S_FIXED, S_CLASS, S_HOLDS, SHAPE_ROW = range(8)
 """Body of the multibody kernels, -1 for the world; the part, and that of the neighbour which carries it, -1
-for none; whether the part is fixed to the world."""
+for none; whether the part is fixed to the world; whether points of contacts lie on its surface."""
 SHAPES = MEMORY.integers("shape", SHAPE_ROW)
 ORDER, PLANES, CANDIDATES = MEMORY.integers("bounded"), MEMORY.integers("plane"), MEMORY.integers("candidate")
 # S_KIND, in the order in which the narrow phase takes a pair.

@@ -44,6 +44,7 @@ class Pair(NamedTuple):
         material: number of its material.
         sign: 1 where the second shape is A, so that normals from the first to the second are from B to A.
         margin: largest gap of a contact.
+        side: where its points lie: 0 in the middle between the surfaces, 1/2 on that of A, -1/2 on that of B.
     """
 
     key: int
@@ -52,6 +53,7 @@ class Pair(NamedTuple):
     material: int
     sign: float
     margin: float
+    side: float
 
 
 @inline
@@ -87,7 +89,7 @@ def add(ID, XD, pair, gap, point, normal, feature):
     n = pair.sign * normal
     along = vector(0.0, 0.0, 1.0) if abs(x_of(n)) > NEARLY_ALONG else vector(1.0, 0.0, 0.0)
     t_1 = unit(cross(cross(n, along), n))
-    store(XD, o + R_POINT, point)
+    store(XD, o + R_POINT, point + pair.side * gap * n)
     store(XD, o + R_NORMAL, n)
     store(XD, o + R_TANGENT_1, t_1)
     store(XD, o + R_TANGENT_2, cross(n, t_1))

@@ -39,6 +39,7 @@ from mcpframe.contact.detection.records import (
     PLANE,
     ROOM,
     S_BODY,
+    S_HOLDS,
     S_KIND,
     SHAPE_ROW,
     SHAPES,
@@ -101,11 +102,13 @@ def meet_candidate(ID, XD, candidate):
     a, b = ID[PLACES] + i * PLACE, ID[PLACES] + j * PLACE
     body_a, body_b, material = get(ID, row_a + S_BODY), get(ID, row_b + S_BODY), rule_of(ID, i, j) >> 1
     key, margin = candidate * FEATURES, get(XD, MARGIN)
-    first = ID[N_CONTACTS]
+    first, side = ID[N_CONTACTS], 0.5 * (get(ID, row_a + S_HOLDS) - get(ID, row_b + S_HOLDS))
     if kind_b <= kind_a:
-        known = meet(ID, XD, Pair(key, body_a, body_b, material, 1.0, margin), kind_b, b, kind_a, a)
+        pair = Pair(key, body_a, body_b, material, 1.0, margin, side)
+        known = meet(ID, XD, pair, kind_b, b, kind_a, a)
     else:
-        known = meet(ID, XD, Pair(key, body_a, body_b, material, -1.0, margin), kind_a, a, kind_b, b)
+        pair = Pair(key, body_a, body_b, material, -1.0, margin, side)
+        known = meet(ID, XD, pair, kind_a, a, kind_b, b)
     if ID[N_CONTACTS] > first + 1:
         sort_features(ID, XD, first)
     return known
