@@ -73,6 +73,17 @@ def _sparse_matrix(name: str, value: Any, shape: tuple[int, int], reason: str) -
     return matrix
 
 
+def canonical(matrix: Any, kind: Any = sp.csc_array) -> Any:
+    """Return a matrix in compressed columns (or of another kind), in order, without duplicates, all its own.
+
+    scipy lets matrices share arrays (`csc_array(A)`, `A.T`, a matrix made from another's indices), and puts
+    them in order in place when it needs that: whoever shares some arrays but not all is spoiled by it.
+    """
+    own = kind(matrix, copy=True)
+    own.sum_duplicates()
+    return own
+
+
 def _check_shape(name: str, shape: tuple[int, ...], expected: tuple[int, int], reason: str) -> None:
     if shape != expected:
         raise ProblemError(f"{name}: shape {shape}, expected {expected} {reason}".rstrip())

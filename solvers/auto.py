@@ -3,10 +3,10 @@
 Time. As long as other methods have not been tried, one gets half of the time that is left.
 
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
-pivots; a large sparse one to `newton` and `ipm` first. What is left unsolved is checked for a proof of
-infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then `path`; a problem with
-exact friction cones to `cone`, then `qp`. After each method the framework's own residual decides whether the
-search is over.
+pivots; a large sparse one to `newton` and `ipm` first, a very large one to `ipm`. What is left unsolved is
+checked for a proof of infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then
+`path`; a problem with exact friction cones to `cone`, then `qp`. After each method the framework's own
+residual decides whether the search is over.
 
 Matrix class. The union of its methods' classes. Limits. Those of its methods; a problem without a solution,
 and without a proof of that, costs the time of all of them.
@@ -40,6 +40,8 @@ Array = NDArray[np.float64]
 
 LARGE = 400
 """From this size on a sparse problem goes to the sparse methods first."""
+VERY_LARGE = 5000
+"""From this size on a sparse problem is not pivoted on a dense dictionary; the steps of `ipm` hardly grow."""
 SPARSE = 0.05
 """Share of nonzeros below which a large problem counts as sparse."""
 SHARE = 0.5
@@ -85,9 +87,15 @@ class Auto(AbstractSolver):
 
     def _linear_methods(self, problem: MixedLCP) -> Iterator[str]:
         large = problem.n >= LARGE and problem.is_sparse and problem.M_csr.nnz <= SPARSE * problem.n**2
-        yield from ("newton", "ipm", "lemke") if large else ("lemke",)
+        if large:
+            yield from ("ipm", "newton", "path") if problem.n >= VERY_LARGE else ("newton", "ipm", "lemke")
+        else:
+            yield "lemke"
         yield "infeasible"
-        yield from ("path",) if large else ("ipm", "newton", "path")
+        if not large:
+            yield from ("ipm", "newton")
+        if problem.n < VERY_LARGE:
+            yield "path"
         yield "qp"
 
     def stage(self, discs: bool = False) -> SolverStage | None:

@@ -5,7 +5,8 @@
 Case k of a seed is always the same problem (see fuzz_cases.py): degenerate, infeasible, singular, without
 rows, with fixed variables, free rows, absurd scales, random warm starts, a few nonlinear or with the exact
 friction cone; and misuse, which must end in an error of mcpframe. It is a breach when a solver
-  crashes (an exception inside it, also a warning), or is over its time limit,
+  crashes (an exception inside it, also a warning), or is over its time limit (in processor time: the clock on
+  the wall also counts what others take of a machine),
   has an answer certified as SOLVED that the certificate here, in extended precision, refuses,
   says INFEASIBLE where a solution exists by construction, or another solver has one to the last bits,
   gives other bits when asked again,
@@ -29,6 +30,7 @@ from concurrent.futures import BrokenExecutor, Future, as_completed
 from concurrent.futures import ProcessPoolExecutor as Pool
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -44,8 +46,8 @@ from mcpframe.problem.friction import FrictionProblem
 TOL = 1e-9
 TIME_LIMIT = 2.0
 """Seconds that a solver may take for one case."""
-GRACE = 1.0
-"""Seconds over it that are forgiven: a solver looks at the clock between its steps."""
+GRACE = 0.2
+"""Seconds over it that are forgiven: a tenth."""
 CHUNK = 250
 """Cases that a process takes at a time."""
 HANG = 600.0
@@ -125,12 +127,14 @@ def fuzz(
 
 def attempt(case: Case, name: str) -> tuple[mf.Solution, list[Breach]]:
     """Solve a case with one solver and return what is wrong with the answer by itself."""
+    clock = process_time()
     solution, error = solve(case, name)
+    seconds = process_time() - clock
     wrong = []
     if error is not None:
         wrong.append(f"crashed: {type(error).__name__}: {error}")
-    if solution.seconds > TIME_LIMIT + GRACE:
-        wrong.append(f"took {solution.seconds:.1f} s")
+    if seconds > TIME_LIMIT + GRACE:
+        wrong.append(f"took {seconds:.1f} s")
     if solution.ok and not certified(case.problem, solution.z):
         wrong.append(f"SOLVED is refused by the independent certificate (residual {solution.residual:.2e})")
     if case.index % AGAIN == 0 and solution.seconds < TIME_LIMIT:

@@ -22,15 +22,13 @@ from mcpframe.exceptions import ProblemError
 from mcpframe.notebook import html
 from mcpframe.problem import facts
 from mcpframe.problem.layout import ContactBlocks, Layout
-from mcpframe.problem.residual import ROUNDING, certify_dense, certify_sparse, natural_residual
+from mcpframe.problem.residual import EXCUSED, ROUNDING, certify_dense, certify_sparse, natural_residual
 
 Array = NDArray[np.float64]
 
 
 SHOWN_ENTRIES, SHOWN_WHOLE = 6, 400
 """Rows up to which a notebook shows M itself, and where it is not zero."""
-EXCUSED = 1e-6
-"""Most that rounding excuses in a row of an MCP, which has no data that say how large z may be."""
 
 
 class Evaluator(Protocol):

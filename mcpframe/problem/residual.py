@@ -9,7 +9,9 @@ so that no row is lost beside a huge one. What is compared with tol s is the *ju
 Rounding. Adding up w_i in doubles leaves an error of up to ROUNDING times the terms a_i = sum_j |M_ij| |z_j|.
 A row that is off by no more counts as right: no z in doubles is better. In a_i an entry |z_j| counts up to
     reach = max_i s_i / max_j |M_ij|,
-the size that the data give to z, so that a point on its way to infinity is excused nothing.
+the size that the data give to z, so that a point on its way to infinity is excused nothing. Ill-conditioned
+data may have solutions far beyond their reach; there a row counts as right that is off by no more than the
+last bits of its sum, LAST_BITS a_i with the whole of z, and by no more than EXCUSED s_i.
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ Array = NDArray[np.float64]
 
 ROUNDING = 64 * 2.0**-52
 """Share of its terms that the sum of a row may be off by rounding, with some room for z itself."""
+LAST_BITS = 2 * 2.0**-52
+"""The same without any room: what the rounding of z alone, and of the sum, leaves."""
+EXCUSED = 1e-6
+"""Most that rounding excuses, as a share of a row's scale, where the data do not say how large z may be."""
 
 
 @inline_reduction
@@ -96,6 +102,12 @@ def reach_of(M: Any, q: Any) -> float:
     return reach
 
 
+@inline
+def in_last_bits(r: float, size: float, whole: float) -> bool:
+    """Return whether r is rounding, however large z may be, beside the terms of the whole of z."""
+    return r <= LAST_BITS * whole and r <= EXCUSED * size
+
+
 @callee
 def judge_dense(M: Any, q: Any, lower: Any, upper: Any, z: Any, w: Any, excused: bool) -> float:
     """Write w = M z + q and return the judged residual; +inf when anything is not finite.
@@ -114,10 +126,14 @@ def judge_dense(M: Any, q: Any, lower: Any, upper: Any, z: Any, w: Any, excused:
         r = natural_entry(z[i], w[i], lower[i], upper[i])
         if r <= worst * size:
             continue
-        if excused and ROUNDING * size < r <= ROUNDING * terms(M, i, z, math.inf):
-            reach = reach_of(M, q) if reach < 0.0 else reach
-            if r <= ROUNDING * terms(M, i, z, reach):
+        if excused and r > ROUNDING * size:
+            whole = terms(M, i, z, math.inf)
+            if in_last_bits(r, size, whole):
                 continue
+            if r <= ROUNDING * whole:
+                reach = reach_of(M, q) if reach < 0.0 else reach
+                if r <= ROUNDING * terms(M, i, z, reach):
+                    continue
         worst = r / size
     return worst * scale
 
@@ -168,9 +184,13 @@ def certify_sparse(data, indices, indptr, q, lower, upper, z, w):  # type: ignor
         r = natural_entry(z[i], w[i], lower[i], upper[i])
         if r <= worst * size:
             continue
-        if ROUNDING * size < r <= ROUNDING * sparse_terms(data, indices, first, last, z, math.inf):
-            reach = sparse_reach(data, indptr, q) if reach < 0.0 else reach
-            if r <= ROUNDING * sparse_terms(data, indices, first, last, z, reach):
+        if r > ROUNDING * size:
+            whole = sparse_terms(data, indices, first, last, z, math.inf)
+            if in_last_bits(r, size, whole):
                 continue
+            if r <= ROUNDING * whole:
+                reach = sparse_reach(data, indptr, q) if reach < 0.0 else reach
+                if r <= ROUNDING * sparse_terms(data, indices, first, last, z, reach):
+                    continue
         worst = r / size
     return worst * scale

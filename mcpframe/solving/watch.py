@@ -17,9 +17,9 @@ from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
 
-WATCHED = 200
+WATCHED = 64
 """Rows from which on a solve is watched: below, no step takes longer than a thread is worth."""
-GRACE, LEAST_GRACE = 0.05, 0.03
+GRACE, LEAST_GRACE = 0.04, 0.02
 """Share of the time limit, and seconds, that a solver gets to come to an end by itself."""
 
 

@@ -4,7 +4,9 @@
     shifted       (H + lam diag(D_F)) d = -Phi, which is Newton's system for F(z) + lam (z - z_k)
     levenberg     (H'H + nu I) d = -H'Phi
 
-with H = diag(D_z) + diag(D_F) J. Each returns None where the matrix is singular.
+with H = diag(D_z) + diag(D_F) J. Each returns None where the matrix is singular. Where J is a large matrix
+of diffusion (`shared.multigrid`), the first two are solved as (J + diag(D_z / D_F) + lam I) d = -Phi / D_F,
+which is one too.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ from scipy.linalg import lapack
 
 from mcpframe.solvers.newton.kernels import newton_direction, newton_matrix_dense, newton_matrix_sparse
 from mcpframe.solvers.shared.linear import sparse_lu
+from mcpframe.solvers.shared.multigrid import fits, multigrid_solve
 
 Array = NDArray[np.float64]
 
 SMALL = 48
 """Up to this order the kernel's LU is faster than the call of LAPACK's."""
+LEAST_SHARE = 1e-14
+"""Of D_F beside D_z: below, a row is z_i alone, to rounding."""
 
 
 class DenseSystem:
@@ -87,10 +92,11 @@ class SparseSystem:
             self._rows = J.indices.astype(np.int64)
             columns = np.repeat(np.arange(self._n), np.diff(J.indptr))
             self._diagonal = np.flatnonzero(self._rows == columns)
+            self._diffusion = fits(J)
         values = np.empty(J.nnz)
         newton_matrix_sparse(J.data, self._rows, self._diagonal, D_z, D_F, values)
         self._H = sp.csc_array((values, J.indices, J.indptr), shape=J.shape)
-        self._D_F = D_F
+        self._J, self._D_z, self._D_F = J, D_z, D_F
 
     def gradient(self, Phi: Array) -> Array:
         """Return H'Phi."""
@@ -98,13 +104,21 @@ class SparseSystem:
 
     def newton(self, Phi: Array) -> Array | None:
         """Return the Newton step."""
-        return _solve_sparse(self._H, -Phi)
+        return self._by_diffusion(Phi, 0.0) if self._diffusion else _solve_sparse(self._H, -Phi)
 
     def shifted(self, Phi: Array, lam: float) -> Array | None:
         """Return the Newton step of the proximal problem."""
+        if self._diffusion:
+            return self._by_diffusion(Phi, lam)
         H = self._H.copy()
         H.data[self._diagonal] += lam * self._D_F
         return _solve_sparse(H, -Phi)
+
+    def _by_diffusion(self, Phi: Array, lam: float) -> Array | None:
+        """Return the step from (J + diag(D_z / D_F) + lam I) d = -Phi / D_F."""
+        D_F = np.maximum(self._D_F, LEAST_SHARE * self._D_z)
+        solve = multigrid_solve(self._J + sp.diags_array(self._D_z / D_F + lam))
+        return None if solve is None else solve(-Phi / D_F)
 
     def levenberg(self, Phi: Array, nu: float) -> Array | None:
         """Return the Levenberg-Marquardt step from r - H d = Phi, H'r + nu d = 0, without forming H'H."""

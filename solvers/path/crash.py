@@ -11,12 +11,17 @@ change many rows at once, where a pivot changes one.
 from __future__ import annotations
 
 from time import perf_counter
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from mcpframe.solvers.path.search import Majors, Point
+from mcpframe.solvers.shared.linear import factorise
+
+Array = NDArray[np.float64]
 
 PROX = 1e-2
 """lam, times the merit (at most one): large far from a solution, where J_II may be singular."""
@@ -46,10 +51,8 @@ def _step(run: Majors, at: Point, inside: NDArray[np.intp]) -> Point | None:
     if J is None or inside.size == 0:
         return None
     prox = PROX * min(1.0, at.merit)
-    A = J[np.ix_(inside, inside)]
-    A[np.arange(inside.size), np.arange(inside.size)] += prox
-    _, _, d, info = lapack.dgesv(A, -at.F[inside])
-    if info != 0 or not np.isfinite(d).all():
+    d = _solved(run.shifted(J[inside][:, inside], prox), -at.F[inside])
+    if d is None:
         return None
     step = np.zeros(at.z.size)
     step[inside] = d
@@ -61,3 +64,14 @@ def _step(run: Majors, at: Point, inside: NDArray[np.intp]) -> Point | None:
             return new
         t *= 0.5
     return None
+
+
+def _solved(A: Any, b: Array) -> Array | None:
+    """Return A^-1 b, None where A is singular."""
+    if sp.issparse(A):
+        factor = factorise(A)
+        d = factor.solve(b) if factor.rcond > 0.0 else np.full(b.size, np.nan)
+    else:
+        _, _, d, info = lapack.dgesv(A, b)
+        d = np.full(b.size, np.nan) if info != 0 else d
+    return d if np.isfinite(d).all() else None

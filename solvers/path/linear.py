@@ -199,7 +199,7 @@ class LinearPath:
         while pivots < limit and at.ended == PIVOT_LIMIT:
             end = self._leg(at, t, min(leg, limit - pivots))
             pivots += end.pivots
-            if self._drifted(end):
+            if drifted(self.M, self.q, self.r, end):
                 if end.pivots < SHORTEST_LEG:
                     return replace(at, ended=RAY, pivots=pivots)
                 leg = end.pivots // 2
@@ -226,11 +226,13 @@ class LinearPath:
         z = on_basis(codes, np.minimum(np.maximum(z, self.lower), self.upper), self.lower, self.upper)
         return PathEnd(z, w, 1.0 - tau, ended, pivots)
 
-    def _drifted(self, end: PathEnd) -> bool:
-        Mz = self.M @ end.z
-        error = Mz + self.q - (1.0 - end.t) * self.r - end.w
-        rounding = ROUNDING * (largest(Mz) + largest(self.q))
-        return largest(error) > max(DRIFT * largest(self.r), rounding)
+
+def drifted(M: Any, q: Array, r: Array, end: PathEnd) -> bool:
+    """Return whether a point is not on the path that it should end, by more than rounding."""
+    Mz = M @ end.z
+    error = Mz + q - (1.0 - end.t) * r - end.w
+    rounding = ROUNDING * (largest(Mz) + largest(q))
+    return largest(error) > max(DRIFT * largest(r), rounding)
 
 
 def largest(x: Array) -> float:

@@ -17,7 +17,9 @@ Matrix class. Linearised problems are solved for certain where Lemke's method so
 strictly copositive); the iteration converges locally and quadratically at regular solutions. Elsewhere
 success is likely, not certain. A mixed LCP on which two runs fail is checked for a proof of infeasibility.
 
-Limits. The dictionary is dense: n^2 memory, n^2 work per pivot.
+Limits. Up to some thousand rows the dictionary is dense: n^2 memory, n^2 work per pivot. Larger sparse
+problems keep factors of the basis instead (`path.sparse`): a pivot is a solve with them, so that what the
+crash phase leaves to be pivoted decides about the time.
 
 References. Robinson 1992 (normal maps); Ralph 1994 (path search); Dirkse, Ferris 1995 (PATH; non-monotone
 stabilisation) and 1997 (crash); Ferris, Munson 1999 (merit function, restarts).
@@ -40,11 +42,11 @@ from mcpframe.solvers.newton.kernels import FISCHER
 from mcpframe.solvers.newton.polish import polish
 from mcpframe.solvers.path.crash import crash
 from mcpframe.solvers.path.log import RunRecord
-from mcpframe.solvers.path.search import Majors
+from mcpframe.solvers.path.search import SPARSE_ROWS, Majors
 from mcpframe.solvers.shared.alarm import alarm
 from mcpframe.solvers.shared.free_rows import Elimination, eliminate_free_rows
 from mcpframe.solvers.shared.multistart import Multistart, Outcome, perturbed
-from mcpframe.solvers.shared.scaled_model import scaled_model
+from mcpframe.solvers.shared.scaled_model import is_sparse, scaled_model
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
 
@@ -57,6 +59,8 @@ PATH_NAMES = {
     "restarts": "restart_limit",
 }
 """What PATH calls options that mean the same there; both names are taken."""
+SPARSE_CRASH = 200
+"""Steps of the crash phase of a large sparse problem, at least: cheap beside pivots there."""
 _PATH = {name: AliasChoices(name, other) for name, other in PATH_NAMES.items()}
 
 
@@ -126,11 +130,13 @@ class Path(AbstractSolver):
     seed: int = Field(0, ge=0, description="seed of the perturbed starting points")
 
     def why_unsupported(self, problem: Any) -> str:
-        """Return why the problem is not taken: another kind, or too large for a dense dictionary."""
-        return super().why_unsupported(problem) or too_large(problem, self.name)
+        """Return why the problem is not taken: another kind, or dense and too large for a dictionary."""
+        reason = super().why_unsupported(problem)
+        return reason or ("" if _large_and_sparse(problem) else too_large(problem, self.name))
 
     def _solve(self, problem: MixedLCP | MCP, request: Request) -> Claim:
-        if isinstance(problem, MixedLCP) and np.count_nonzero(problem.free) > MANY_FREE_ROWS:
+        many_free = isinstance(problem, MixedLCP) and np.count_nonzero(problem.free) > MANY_FREE_ROWS
+        if isinstance(problem, MixedLCP) and many_free and not _large_and_sparse(problem):
             with np.errstate(all="ignore"):
                 reduction = eliminate_free_rows(problem)
             if reduction is not None:
@@ -171,7 +177,7 @@ class Path(AbstractSolver):
             z, steps = homotopy.smooth(z), homotopy.steps
         at = run.start(model.project(z), settings.cover)
         if settings.opening == "crash":
-            at = crash(run, at, self.crash_steps)
+            at = crash(run, at, max(self.crash_steps, SPARSE_CRASH) if run.sparse else self.crash_steps)
         reason = run.run(at, self.max_majors)
         return Outcome(run.best_z * model.column, run.best_residual, reason, run.majors + steps)
 
@@ -179,6 +185,7 @@ class Path(AbstractSolver):
         """Yield the runs in order."""
         z, affine = search.first, isinstance(search.problem, MixedLCP)
         cold = affine and search.request.z0 is None and search.request.basis is None
+        cold = cold and not _large_and_sparse(search.problem)  # one path would be n pivots long
         here, scaled = "the starting point", affine
         lemke = Settings(_vertex(search.problem), "a vertex", "none", 1.0, scaled)
         crashed = Settings(z, here, "crash", 0.0, scaled)
@@ -194,6 +201,11 @@ class Path(AbstractSolver):
             point, origin = perturbed(search.problem, z, k, random), f"perturbed point {k + 1}"
             opening: Literal["crash", "smoothing"] = "crash" if k % 2 == 0 else "smoothing"
             yield Settings(point, origin, opening, 0.0, scaled != (k % 4 >= 2))
+
+
+def _large_and_sparse(problem: MixedLCP | MCP) -> bool:
+    """Return whether a problem is pivoted without a dictionary."""
+    return problem.n >= SPARSE_ROWS and is_sparse(problem)
 
 
 def _vertex(problem: MixedLCP | MCP) -> Array:

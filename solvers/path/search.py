@@ -17,12 +17,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mcpframe.solvers.lemke.kernels import ENDED, SINGULAR, STOPPED
 from mcpframe.solvers.newton.kernels import FISCHER, complementarity_rows
 from mcpframe.solvers.path.linear import LinearPath, PathEnd
 from mcpframe.solvers.path.log import MajorRecord
+from mcpframe.solvers.path.sparse import SparsePath
 from mcpframe.solvers.shared.multistart import CONVERGED, ITERATION_LIMIT, TIME_LIMIT, UNDEFINED
 from mcpframe.solvers.shared.scaled_model import AffineModel, ScaledModel
 
@@ -44,6 +46,9 @@ PROX_START, PROX_FACTOR, PROX_TRIES = 1e-4, 10.0, 6
 """lam after the first singular basis; its growth and fall; tries per iteration."""
 PROX_LEAST, PROX_MOST = 1e-10, 1e2
 """Below the first lam is zero; above the second it would hide the problem (the data are scaled to one)."""
+
+SPARSE_ROWS = 2000
+"""From this order on, sparse problems are pivoted without a dictionary."""
 
 STALLED = "residual stalled"
 
@@ -70,7 +75,7 @@ class Watchdog:
 
     def __init__(self, at: Point, memory: int) -> None:
         self.checkpoint, self.trusted = at, 0
-        self.path: LinearPath | None = None
+        self.path: LinearPath | SparsePath | None = None
         self._recent: deque[float] = deque([at.merit], maxlen=memory)
 
     @property
@@ -118,6 +123,7 @@ class Majors:
         self.late = LATE_AFFINE if isinstance(model, AffineModel) else LATE
         self._lowest, self._waited = math.inf, 0
         self._rows = np.empty((3, model.n))
+        self.sparse = model.sparse and model.n >= SPARSE_ROWS
 
     def run(self, at: Point, limit: int) -> str:
         """Iterate from a point; return why it stopped."""
@@ -169,27 +175,36 @@ class Majors:
         self._lowest = min(self._lowest, at.residual)
         return self._waited >= (LATE_PATIENCE if at.merit < self.late else PATIENCE)
 
-    def _newton(self, at: Point, prox: float) -> tuple[LinearPath | None, PathEnd | None, float]:
+    def _newton(self, at: Point, prox: float) -> tuple[LinearPath | SparsePath | None, PathEnd | None, float]:
         """Follow the path of the linearisation at a point; perturb it while its basis is singular."""
         J = self.jacobian(at.z)
         if J is None:
             return None, None, prox
         for _ in range(PROX_TRIES):
-            M = J if prox == 0.0 else J + prox * np.eye(at.z.size)
+            M = self.shifted(J, prox)
             q = at.F - M @ at.z
-            path = LinearPath(M, q, self.model.lower, self.model.upper, at.z, at.w, self.stop)
+            follow = SparsePath if self.sparse else LinearPath
+            path = follow(M, q, self.model.lower, self.model.upper, at.z, at.w, self.stop)
             end = path.to(1.0, self.max_pivots)
             if end.ended != SINGULAR:
                 break
             prox = _raised(prox)
         return path, end, prox
 
-    def jacobian(self, z: Array) -> Array | None:
-        """Return the scaled Jacobian, dense; None where it is not defined."""
+    def jacobian(self, z: Array) -> Any:
+        """Return the scaled Jacobian, dense, or by columns where it is large; None where not defined."""
         self.gradients += 1
         J = self.model.J(z)
-        J = np.ascontiguousarray(J.toarray()) if self.model.sparse else J
-        return J if np.isfinite(J).all() else None
+        if self.model.sparse and not self.sparse:
+            J = np.ascontiguousarray(J.toarray())
+        return J if np.isfinite(J.data if self.sparse else J).all() else None
+
+    def shifted(self, A: Any, prox: float) -> Any:
+        """Return A + prox I."""
+        if prox == 0.0:
+            return A
+        n = A.shape[0]
+        return sp.csc_array(A + prox * sp.eye_array(n)) if self.sparse else A + prox * np.eye(n)
 
     def _search_path(self, watch: Watchdog) -> tuple[Point, float, str] | None:
         """Return a point on the checkpoint's path that lowers the merit."""

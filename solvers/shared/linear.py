@@ -1,9 +1,9 @@
 """Square linear systems as active-set and interior-point methods meet them.
 
-LU of the equilibrated matrix, dense (LAPACK) or sparse (SuperLU), with an estimate of its condition; the
-solution of least norm where the matrix is singular; residuals without rounding, for refinement. Scaling is by
-powers of two [Ruiz 2001], so it costs no accuracy, and the condition estimate speaks of the matrix rather
-than of its units.
+LU of the equilibrated matrix, dense (LAPACK) or sparse (SuperLU), with an estimate of its condition;
+conjugate gradients for large matrices of diffusion (`shared.multigrid`); the solution of least norm where
+the matrix is singular; residuals without rounding, for refinement. Scaling is by powers of two [Ruiz 2001],
+so it costs no accuracy, and the condition estimate speaks of the matrix rather than of its units.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import structural_rank
 
+from mcpframe.arrays import canonical
 from mcpframe.problem.facts import equilibrate
+from mcpframe.solvers.shared.multigrid import multigrid_solve
 
 Array = NDArray[np.float64]
 
@@ -41,11 +43,12 @@ LARGE = 1e300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factor:
-    """LU of one matrix.
+    """LU of one matrix, or what serves as such.
 
     Attributes:
         solve: b -> A^-1 b.
-        rcond: estimate of 1 / cond(A) after scaling; 0 where LU broke down, and `solve` must not be called.
+        rcond: estimate of 1 / cond(A) after scaling; 0 where LU broke down, and `solve` must not be called;
+            1 where A was not factorised and `solve` iterates.
     """
 
     solve: Callable[[Array], Array]
@@ -53,7 +56,29 @@ class Factor:
 
 
 def factorise(A: Array | sp.csr_array) -> Factor:
-    """Return the LU factors of a square matrix of order >= 1."""
+    """Return the LU factors of a square matrix of order >= 1, or conjugate gradients where they fit."""
+    iterate = multigrid_solve(A) if sp.issparse(A) else None
+    return _factorise(A) if iterate is None else Factor(_with_factors_behind(A, iterate), 1.0)
+
+
+def _with_factors_behind(
+    A: sp.csr_array, iterate: Callable[[Array], Array | None]
+) -> Callable[[Array], Array]:
+    """Return b -> A^-1 b by iteration, and by LU from the first b on for which that does not converge."""
+    factors: list[Factor] = []
+
+    def solve(b: Array) -> Array:
+        x = None if factors else iterate(b)
+        if x is not None:
+            return x
+        if not factors:
+            factors.append(_factorise(A))
+        return factors[0].solve(b) if factors[0].rcond > 0.0 else np.full(b.size, np.nan)
+
+    return solve
+
+
+def _factorise(A: Array | sp.csr_array) -> Factor:
     row, column = equilibrate(A)
     if sp.issparse(A):
         return _factorise_sparse(A, row, column)
@@ -149,7 +174,7 @@ def _least_norm_sparse(S: sp.csr_array) -> Callable[[Array], Array]:
 
 def sparse_lu(A: Any) -> Any:
     """Return SuperLU's factors, or None where A is singular (structurally so, SuperLU misbehaves)."""
-    A = sp.csc_array(A)
+    A = canonical(A)
     if not np.isfinite(A.data).all() or structural_rank(A) < A.shape[0]:
         return None
     A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)

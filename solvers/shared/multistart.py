@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mcpframe.problem.infeasibility import find_certificate
 from mcpframe.problem.problems import MCP, MixedLCP
+from mcpframe.problem.residual import LAST_BITS
 from mcpframe.solvers.newton.polish import polish
 from mcpframe.solvers.shared.polish import strict_tolerance
 from mcpframe.solvers.shared.scaled_model import scaled_model
@@ -79,7 +80,7 @@ class Multistart:
         self.problem, self.request = problem, request
         self.first = _first_point(problem, request)
         self.size = _size(problem)
-        self.goal = min(request.tol, ROUNDING * self.size)
+        self.goal = min(request.tol, max(ROUNDING * self.size, _last_bits(problem, self.first)))
         self.trace: list[object] = []
         self._reasons: Counter[str] = Counter()
         self._z, self._residual, self._iterations = self.first, math.inf, 0
@@ -163,6 +164,13 @@ def _first_point(problem: MixedLCP | MCP, request: Request) -> Array:
     if request.basis is None:
         return z
     return polish(problem, z, math.inf, request.deadline, request.basis)[0]
+
+
+def _last_bits(problem: MixedLCP | MCP, z: Array) -> float:
+    """Return what rounding leaves of M z at a point, 0 for an MCP: far bounds with small q."""
+    if not isinstance(problem, MixedLCP):
+        return 0.0
+    return LAST_BITS * float((abs(problem.M) @ np.abs(z)).max(initial=0.0))
 
 
 def _size(problem: MixedLCP | MCP) -> float:

@@ -92,7 +92,7 @@ class AffineModel(ScaledModel):
         n = problem.n
         row, column = problem.scaling if scaled else (np.ones(n), np.ones(n))
         size = _power_of_two(np.abs(row * (problem.M @ start + problem.q)).max(initial=0.0))
-        sparse = problem.is_sparse and n >= SPARSE_SIZE and problem.M_csr.nnz <= SPARSE_DENSITY * n * n
+        sparse = is_sparse(problem)
         super().__init__(problem, row / size, column * size, sparse)
         self.q = self.row * problem.q
         if sparse:
@@ -121,7 +121,7 @@ class NonlinearModel(ScaledModel):
         self._rows = pattern.indices.astype(np.int64)
         self._columns = np.repeat(np.arange(n), np.diff(pattern.indptr))
         row = self._row_factors(start, n) if scaled else np.ones(n)
-        sparse = n >= SPARSE_SIZE and pattern.nnz <= SPARSE_DENSITY * n * n
+        sparse = is_sparse(problem)
         super().__init__(problem, row, np.ones(n), sparse)
         if sparse:
             # Where each entry of the pattern with the diagonal comes from: 0 for one that J does not store.
@@ -152,6 +152,16 @@ class NonlinearModel(ScaledModel):
         dense = np.zeros((self.n, self.n))
         scatter_scaled(J.data, self._rows, self._columns, self.row, self.column, dense)
         return dense
+
+
+def is_sparse(problem: MixedLCP | MCP) -> bool:
+    """Return whether a problem is treated as sparse: stored so, not small, and with few entries."""
+    n = problem.n
+    if isinstance(problem, MixedLCP):
+        entries = problem.M_csr.nnz if problem.is_sparse and n >= SPARSE_SIZE else n * n
+    else:
+        entries = problem.jacobian_pattern.nnz
+    return n >= SPARSE_SIZE and entries <= SPARSE_DENSITY * n * n
 
 
 def scaled_model(problem: MixedLCP | MCP, start: Array, *, scaled: bool = True) -> ScaledModel:

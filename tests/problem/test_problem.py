@@ -1,4 +1,5 @@
 import pickle
+from fractions import Fraction
 
 import casadi
 import numpy as np
@@ -124,6 +125,31 @@ def test_a_point_on_its_way_to_infinity_is_excused_nothing(matrix):
     # w_1 + w_2 = -2 whatever z is: no solution, but at z = (t, t) rounding hides it from t = 1e16 on.
     problem = MixedLCP(matrix(np.array([[1.0, -1.0], [-1.0, 1.0]])), [-1.0, -1.0])
     assert problem.certify(np.array([1e16, 1e16]))[2] == 1.0
+
+
+@pytest.mark.parametrize("matrix", [np.array, sp.csr_array])
+def test_the_double_next_to_an_exact_solution_is_one_however_ill_conditioned_the_data(matrix):
+    # M of condition 1e13 made for z = (1e5, -1e5 + 1 / 3, ..): far beyond what 1 + |q| = 2 suggests.
+    a, b = 1.0 + 2.0**-43, 1.0 - 2.0**-44
+    M = [[a, 1.0], [1.0, b]]
+    exact = [Fraction(x) for x in (1e5, -1e5)]
+    exact[1] += Fraction(1, 3)
+    q = [-float(Fraction(row[0]) * exact[0] + Fraction(row[1]) * exact[1]) for row in M]
+    determinant = Fraction(a) * Fraction(b) - 1
+    z = [
+        float((-Fraction(b) * Fraction(q[0]) + Fraction(q[1])) / determinant),
+        float((Fraction(q[0]) - Fraction(a) * Fraction(q[1])) / determinant),
+    ]
+    problem = MixedLCP(matrix(M), q, -np.inf, np.inf)
+    assert problem.certify(np.array(z))[2] <= 1e-14
+    assert problem.certify(np.array([z[0] + 1e-9, z[1]]))[2] > 1e-10
+
+
+@pytest.mark.parametrize("matrix", [np.array, sp.csr_array])
+def test_far_out_only_the_last_bits_are_excused_and_never_much(matrix):
+    problem = MixedLCP(matrix([[1.0, -1.0], [-1.0, 1.0]]), [-1.0, 1.0 - 1e-4])  # w_1 + w_2 = -1e-4
+    for size in (1e3, 1e9, 1e14):
+        assert problem.certify(np.array([size + 1.0, size]))[2] >= 5e-5
 
 
 def test_rounding_is_excused_in_a_nonlinear_row_up_to_a_limit():

@@ -1,12 +1,14 @@
 """Auto: the right method answers, says so, and the others come in when it fails."""
 
+from dataclasses import replace
+
 import casadi
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import mcpframe as mf
-from mcpframe.problem.generators import FAMILIES, contact_lcp
+from mcpframe.problem.generators import FAMILIES, contact_lcp, contact_system
 from mcpframe.solvers import auto
 from mcpframe.solvers.auto import Auto
 
@@ -77,6 +79,25 @@ def test_large_sparse_problems_avoid_dense_pivoting():
     solution = mf.solve(problem, "auto")
     assert solution.ok
     assert solution.method == "newton"
+
+
+def test_very_large_sparse_problems_go_to_the_interior_point_method():
+    n = 6000
+    M = sp.diags_array([-np.ones(n - 1), 2.0 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    solution = mf.solve(mf.MixedLCP(M, np.sin(np.linspace(0.0, 90.0, n)) / n), "auto")
+    assert solution.ok
+    assert solution.method == "ipm"
+
+
+@pytest.mark.parametrize("mu", [1.0, 3.0, 10.0])
+def test_contacts_between_masses_that_differ_by_twelve_decades_are_solved(mu):
+    # M z + q adds up terms of 1e8 and more: solutions right to the last bit are off by 1e-8 and more.
+    for family in ("full", "redundant"):
+        system = contact_system(4, family, seed=103)
+        unit = 1e12 ** (0.5 * np.random.default_rng([3, 4]).random(system.v_minus.size) - 0.25)
+        inverse = unit[:, None] * system.mass_inverse * unit
+        problem = replace(system, mass_inverse=inverse, mu=np.full(4, mu)).problem()
+        assert mf.solve(problem, "auto").ok
 
 
 def test_the_default_solver_is_auto():
