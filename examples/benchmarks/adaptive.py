@@ -6,7 +6,7 @@ Cables of n links with d active joints, one thread; times are the least of many 
 processor time. Figures that were asked for stand beside.
 
     steps      kinematics and free acceleration of a hybrid body, by n and d
-    choices    choosing by an O(n) sweep and writing the clusters, in full sweeps
+    choices    choosing, by a sweep or by pieces, and writing the clusters, in full sweeps
     runs       cables that swing and that lie on eight bars, in the compiled loop, beside all joints active
     contacts   what a collision costs, by active joints (n = 300) [G06, figure 7]
     accuracy   300 links of 2 cm that swing for 2 s beside the full run, by active joints and interval

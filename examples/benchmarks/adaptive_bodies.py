@@ -11,8 +11,8 @@ import numpy as np
 import mcpframe as mf
 from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import entries as adaptive
-from mcpframe.multibody.adaptive import records as at
-from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_links
+from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_links, take_active
+from mcpframe.multibody.kernels import entries
 from mcpframe.multibody.memory import records as rec
 from mcpframe.multibody.model.shapes import Capsule, Geometry
 from mcpframe.scene.settings import Output
@@ -44,20 +44,46 @@ class Body:
         model = mf.systems.cable(links=n, length=length_of(n))
         theta = 1.2 * rng.standard_normal(n) / np.sqrt(n)
         self.state = model.state(theta, rng.standard_normal(n))
-        self.rates = np.array(self.state.theta_dot)
         pinned = pinned_links(model, np.zeros(n, dtype=bool))
-        self.IA, self.XA = pack_whole(model, pinned, Measure(d, rate=1.0, span=0.01))
-        at.MEMORY.part(self.IA, self.XA, at.ACTIVE)[:] = 0
-        at.MEMORY.part(self.IA, self.XA, at.ACTIVE)[np.linspace(0, n - 1, d).astype(int)] = 1
+        self.IA, self.XA = pack_whole(model, pinned, Measure(d, rate=1.0, span=INTERVAL * DT))
+        self.active = np.isin(np.arange(n), np.linspace(0, n - 1, d).astype(int))
+        take_active(self.IA, self.XA, self.active)
         self.IT, self.XT = self.state.I, self.state.X
         self.I, self.X = self.IT.copy(), aligned_copy(self.XT)
         adaptive.cluster(self.IT, self.XT, self.IA, self.XA, self.I, self.X)
 
-    def choose(self) -> None:
-        """Choose, and make the others rigid; all joints move before."""
-        rec.MEMORY.part(self.IT, self.XT, rec.THETA_DOT)[:] = self.rates
-        adaptive.choose(self.IT, self.XT, self.IA, self.XA)
-        adaptive.rigidify(self.IT, self.XT, self.IA, self.XA, self.I, self.X)
+
+class Swing(Body):
+    """A cable that begins to swing, its active joints chosen every so many steps; semi-implicit Euler."""
+
+    def __init__(self, n: int, d: int) -> None:
+        super().__init__(n, d)
+        take_active(self.IA, self.XA, np.ones(n, dtype=bool))
+        rec.MEMORY.part(self.IT, self.XT, rec.THETA)[0] += 1.2
+        rec.MEMORY.part(self.IT, self.XT, rec.THETA_DOT)[:] = 0.0
+        rec.MEMORY.part(self.IT, self.XT, rec.TAU)[:] = 0.0
+        adaptive.write_pieces(self.IT, self.XT, self.IA, self.XA)
+
+    def choose(self) -> float:
+        """Choose and make the others rigid; return how long that took, in microseconds."""
+        whole = self.IT, self.XT, self.IA, self.XA
+        begin = perf_counter()
+        adaptive.begin_choice(*whole)
+        adaptive.choose(*whole)
+        adaptive.rigidify(*whole, self.I, self.X)
+        return 1e6 * (perf_counter() - begin)
+
+    def step(self) -> None:
+        """Move the clusters from one choice to the next, and the whole with them."""
+        n = int(self.I[rec.N_DOFS])
+        theta, rates, change = (
+            self.X[self.I[part] :][:n] for part in (rec.THETA, rec.THETA_DOT, rec.THETA_DDOT)
+        )
+        for _ in range(INTERVAL):
+            entries.free_dynamics(self.I, self.X, 0)
+            rates += DT * change
+            theta += DT * rates
+        adaptive.gather(self.I, self.X, self.IA, self.IT, self.XT)
 
 
 def length_of(n: int) -> float:

@@ -20,8 +20,9 @@ from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.exceptions import ModelError
 from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import records as rec
+from mcpframe.multibody.adaptive.choice import FAILED
 from mcpframe.multibody.adaptive.locking import active_links
-from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_links
+from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_links, take_active
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.multibody.state import State
@@ -80,6 +81,7 @@ class Adaptation(WholeBody):
         sizes: of its shapes.
         work: arrays of the run, filled for the whole.
         closures: IE, XE and IQ of the run.
+        addresses: of its kernels.
     """
 
     def __init__(
@@ -89,12 +91,14 @@ class Adaptation(WholeBody):
         sizes: ShapeSizes,
         work: Workspace,
         closures: tuple[Indices, Array, Indices],
+        addresses: Indices,
     ) -> None:
         start, by_clusters = scene.initial_state(), has_clusters(detector)
         super().__init__(start)
         if by_clusters:
             take_clusters(detector)
-        settings, self._closures = scene.adaptive, closures
+        settings, self._closures, self._addresses = scene.adaptive, closures, addresses
+        self._built = False
         assert settings is not None
         IE, XE, _ = closures
         self.IT, self.XT = start.I, aligned_copy(start.X)
@@ -115,6 +119,9 @@ class Adaptation(WholeBody):
         self.IA[whole.AT_CONTACTS] = AT_CONTACTS[settings.at_contacts]
         contents = {
             whole.SHAPE_BODY: work.integers(at.SHAPE_BODY),
+            whole.FIRST_SHAPE: np.searchsorted(
+                work.integers(at.SHAPE_BODY), np.arange(start.skeleton.n_bodies + 1)
+            ),
             whole.SHAPE_FRAMES: found.MEMORY.part(detector.ID, detector.XD, found.FRAMES),
             whole.SHAPE_RADIUS: sizes.radius,
             whole.LIMITS: work.integers(at.LIMITS),
@@ -142,15 +149,20 @@ class Adaptation(WholeBody):
         return detect_clusters if self.IA[whole.BY_CLUSTERS] else detect_contacts
 
     def begin(self, state: State, states: Sequence[Array], detector: Detector, work: Workspace) -> None:
-        """Write the clusters of the active joints; a run begins with a choice."""
+        """Write the clusters of the active joints; a run begins with a choice.
+
+        Pieces are written anew where the whole stands elsewhere than the last steps have left it.
+        """
+        here = self._built and np.array_equal(_motion(self.IT, self.XT)[0], state.theta)
+        self._built = True
         _write(self.IT, self.XT, state)
         X, Y, Z, _ = states
         body = self.I, X, Y, Z, self.IT, self.XT, self.IA, self.XA
-        parts = *body, detector.ID, detector.XD, *self._closures, work.IS, work.XS
-        adapt(*parts, whole.INSTALL)
+        parts = *body, detector.ID, detector.XD, *self._closures, work.IS, work.XS, self._addresses
+        adapt(*parts, whole.INSTALL if here else whole.BUILD)
         if self.IA[rec.N_CHOICES] == 0:
             work.IS[at.N_FORCES] = 0
-            if adapt(*parts, whole.CHOOSE) == whole.FAILED:
+            if adapt(*parts, whole.CHOOSE) == FAILED:
                 raise ModelError("adaptive: the body has no acceleration where the run begins")
 
     def end(self, X: Array) -> tuple[Array, Array]:
@@ -165,8 +177,9 @@ class Adaptation(WholeBody):
 
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the joints that were active."""
-        for name, part in KEPT.items():
-            whole.WHOLE.part(self.IA, self.XA, part)[:] = memory[f"adaptive_{name}"]
+        take_active(self.IA, self.XA, memory["adaptive_active"] != 0)
+        whole.WHOLE.part(self.IA, self.XA, rec.PASSED)[:] = memory["adaptive_passed"]
+        self._built = False
         self.IA[list(COUNTS)] = memory["adaptive_counts"]
         self.XA[list(FIGURES)] = memory["adaptive_figures"]
 

@@ -25,6 +25,7 @@ from mcpframe.contact.layers.springs import SpringLayer
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.jit import address, cycles, kernel
 from mcpframe.jit.memory import VECTOR, aligned_copy
+from mcpframe.multibody.adaptive.entries import choose, rigidify, write_pieces
 from mcpframe.multibody.closures import closure_rows
 from mcpframe.multibody.independence import IndependentRows
 from mcpframe.multibody.kernels.entries import (
@@ -121,7 +122,7 @@ class Engine:
         self._body = WholeBody(start)
         if scene.adaptive is not None:
             loops = self._IE, self._XE, self._IQ
-            self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops)
+            self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops, self._A)
         self._A[at.DETECT] = address(self._body.detection)
 
     def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
@@ -149,6 +150,11 @@ class Engine:
         A[[at.PUSH_ERROR, at.GIFT_ERROR]] = address(push_error), address(gift_error)
         A[[at.FORCE_ERROR, at.ADAPT]] = address(force_error), address(adapt)
         A[at.CERTIFY_CONES] = address(certify_cones)
+        A[[at.CHOOSE_JOINTS, at.RIGIDIFY, at.WRITE_PIECES]] = (
+            address(choose),
+            address(rigidify),
+            address(write_pieces),
+        )
         if self._formulation is not None:
             stages = self._formulation
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants

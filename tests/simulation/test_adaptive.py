@@ -147,8 +147,11 @@ def test_rigid_joints_stand_still():
     assert (still.sum(axis=1) == N - 6).all()
 
 
+@pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("at_contacts", ["event", "twice"])
-def test_a_run_that_is_cut_short_goes_on_to_the_same_bits(tmp_path, at_contacts):
+def test_a_run_that_is_cut_short_goes_on_to_the_same_bits(tmp_path, monkeypatch, at_contacts, few):
+    """By pieces, few = 0, and by sweeps of the whole."""
+    monkeypatch.setattr("mcpframe.multibody.adaptive.packing.FEW", few)
     asked = scene(Adaptive(active=8, interval=7, at_contacts=at_contacts, patience=2), every=3)
     whole = mf.simulate(asked)
     for duration in (0.2, 0.311, 0.45, 0.6):
@@ -238,3 +241,18 @@ def test_contacts_found_by_balls_of_clusters_are_those_of_the_sweep(monkeypatch,
     by_sweep = mf.simulate(asked)
     same(by_balls, by_sweep)
     assert by_balls.n_contacts.max() > 0
+
+
+@pytest.mark.parametrize("at_contacts", ["none", "event", "twice"])
+def test_choices_by_pieces_are_those_by_sweeps(monkeypatch, at_contacts):
+    """The same joints in the same steps, with contacts, limits and springs; coordinates but for rounding."""
+    model = chain(stiffness=0.01, damping=0.002, lower=-0.6, upper=0.6)
+    asked = scene(Adaptive(active=8, interval=5, at_contacts=at_contacts), model)
+    asked = replace(asked, theta={"link_1": 0.6})
+    by_sweep = mf.simulate(asked, duration=0.45)
+    monkeypatch.setattr("mcpframe.multibody.adaptive.packing.FEW", 0)
+    by_pieces = mf.simulate(asked, duration=0.45)
+    assert by_sweep.n_contacts.max() > 0
+    np.testing.assert_array_equal(by_pieces.active_joints, by_sweep.active_joints)
+    np.testing.assert_allclose(by_pieces.theta, by_sweep.theta, atol=1e-9)
+    np.testing.assert_allclose(by_pieces.rigid_error, by_sweep.rigid_error, rtol=1e-6, atol=1e-9)

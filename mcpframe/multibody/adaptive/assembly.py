@@ -50,6 +50,18 @@ class Assembly:
             whole._add_path(int(root), children, weight)
         return whole
 
+    def table(self) -> Indices:
+        """Return a row for every node, as `records.NODES` has them."""
+        n, joint = len(self), np.array(self.joint)
+        up, tip = np.full(n, LEAF), np.array(self.link)
+        for node in range(n - 1, -1, -1):
+            a, b = self.a[node], self.b[node]
+            if joint[node] != LEAF:
+                up[[a, b]] = node
+                tip[node] = tip[a] if self.rake[node] else tip[b]
+        form = np.where(joint != LEAF, np.cumsum(joint != LEAF) - 1, LEAF)
+        return np.column_stack([joint, self.a, self.b, up, self.link, tip, self.rake, form])
+
     def _new(self, joint: int, link: int, rake: bool) -> int:
         self.joint.append(joint)
         self.a.append(LEAF)

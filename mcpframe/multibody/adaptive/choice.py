@@ -15,8 +15,14 @@ the sum of what is left, the *error*, is small enough. With accelerations and a 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import math
+
 from mcpframe.jit import callee, inline
+from mcpframe.multibody.adaptive import piece_records as at_pieces
 from mcpframe.multibody.adaptive import records as at
+from mcpframe.multibody.adaptive.fronts import is_open, node_entry
+from mcpframe.multibody.adaptive.released import open_piece, part_of, release_parts, squares_of
+from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.mass import composite_inertias
 from mcpframe.multibody.memory.records import (
     BRANCH,
@@ -34,6 +40,9 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.spatial.algebra import inner, load_block, load_pair, transform
 from mcpframe.spatial.lanes import get, put
+
+SAME, OTHERS, FAILED = range(3)
+"""How a choice ended: the same joints are active, others, or the body has no acceleration."""
 
 
 @inline
@@ -59,6 +68,18 @@ def metric_of_body(IT, XT, IA, XA, k):
     return total
 
 
+@inline
+def add_up(IA, XA, node):
+    """Write the metric of a node from those of its joint and of what it joins."""
+    row, total = IA[at.NODES] + node * at.NODE_ROW, 0.0
+    joint = get(IA, row + at.NODE_JOINT)
+    if joint >= 0:
+        below = get(XA, IA[at.SUMS] + get(IA, row + at.NODE_A))
+        below += get(XA, IA[at.SUMS] + get(IA, row + at.NODE_B))
+        total = get(XA, IA[at.METRIC] + joint) + below
+    put(XA, IA[at.SUMS] + node, total)
+
+
 @callee
 def weigh(IT, XT, IA, XA):
     """Write the metric of every joint and of every node; accelerations of the whole are there."""
@@ -71,13 +92,7 @@ def weigh(IT, XT, IA, XA):
                 total += metric_of_body(IT, XT, IA, XA, k)
         put(XA, IA[at.METRIC] + i, total)
     for n in range(IA[at.N_NODES] - 1, -1, -1):
-        row, total = IA[at.NODES] + n * at.NODE_ROW, 0.0
-        joint = get(IA, row + at.NODE_JOINT)
-        if joint >= 0:
-            below = get(XA, IA[at.SUMS] + get(IA, row + at.NODE_A))
-            below += get(XA, IA[at.SUMS] + get(IA, row + at.NODE_B))
-            total = get(XA, IA[at.METRIC] + joint) + below
-        put(XA, IA[at.SUMS] + n, total)
+        add_up(IA, XA, n)
 
 
 @inline
@@ -126,13 +141,35 @@ def pop_node(IA, XA, size):
 
 
 @callee
+def weigh_parts(IT, XT, IA, XA):
+    """Write the metric of all parts and of the joints between them; of what is below it follows on demand."""
+    for i in range(IA[at_pieces.N_PARTS]):
+        node = get(IA, IA[at_pieces.PART_NODE] + i)
+        put(XA, IA[at.SUMS] + node, XA[at.SPAN] ** 2 * squares_of(IA, XA, node))
+        if get(IA, IA[at_pieces.PART_UP] + i) >= 0:
+            k = node_entry(IA, node, at.NODE_LINK)
+            rate = get(XT, IT[THETA_DOT] + get(IT, IT[TREE] + k * TREE_ROW + DOF_AT))
+            change = get(XA, part_of(IA, i) + at_pieces.PA_JOINT)
+            put(XA, IA[at.METRIC] + k, (XA[at.RATE_SHARE] * rate + XA[at.SPAN] * change) ** 2)
+    for i in range(IA[at_pieces.N_OPENED] - 1, -1, -1):
+        add_up(IA, XA, get(IA, IA[at_pieces.OPENED] + i))
+
+
+@callee
+def weigh_below(IA, XA, node):
+    """Write the metric of the joint of a node that is taken as one, and of the two that it joins."""
+    joint, span = node_entry(IA, node, at.NODE_JOINT), XA[at.SPAN]
+    put(XA, IA[at.METRIC] + joint, (span * open_piece(IA, XA, node)) ** 2)
+    for below in (node_entry(IA, node, at.NODE_A), node_entry(IA, node, at.NODE_B)):
+        put(XA, IA[at.SUMS] + below, span**2 * squares_of(IA, XA, below))
+
+
+@callee
 def open_nodes(IA, XA):
-    """Choose joints from the roots downwards; return how many, pinned ones not counted."""
-    size, n, left, error = 0, 0, IA[at.MOST], 0.0
-    for i in range(IA[at.N_LINKS]):
-        put(IA, IA[at.CHOSEN] + i, 0)
-        if get(IA, IA[at.PINNED] + i) != 0:
-            left -= 1
+    """Choose joints from the roots downwards; pinned ones are not counted."""
+    for i in range(IA[at.N_CHOSEN]):
+        put(IA, IA[at.CHOSEN] + get(IA, IA[at.CHOSEN_LIST] + i), 0)
+    size, n, left, error = 0, 0, IA[at.MOST] - IA[at.N_PINNED], 0.0
     for i in range(IA[at.N_ROOTS]):
         root = get(IA, IA[at.ROOTS] + i)
         error += get(XA, IA[at.SUMS] + root)
@@ -140,46 +177,93 @@ def open_nodes(IA, XA):
     while size > 0 and error > XA[at.BOUND]:
         size -= 1
         node = pop_node(IA, XA, size)
-        row = IA[at.NODES] + node * at.NODE_ROW
-        joint = get(IA, row + at.NODE_JOINT)
+        joint = node_entry(IA, node, at.NODE_JOINT)
         if get(IA, IA[at.PINNED] + joint) == 0:
             if n >= left:
                 break
-            n += 1
             put(IA, IA[at.CHOSEN] + joint, 1)
+            put(IA, IA[at.CHOSEN_LIST] + n, joint)
+            n += 1
+            if IA[at_pieces.N_PIECES] > 0 and not is_open(IA, joint):
+                weigh_below(IA, XA, node)
             error -= get(XA, IA[at.METRIC] + joint)
-        size = push_node(IA, XA, size, get(IA, row + at.NODE_A))
-        size = push_node(IA, XA, size, get(IA, row + at.NODE_B))
-    return n
+        size = push_node(IA, XA, size, node_entry(IA, node, at.NODE_A))
+        size = push_node(IA, XA, size, node_entry(IA, node, at.NODE_B))
+    put(IA, at.N_CHOSEN, n)
+
+
+@callee
+def rigid_error(IA, XA):
+    """Return the metric of all rigid joints: of the nodes below the active ones, from the roots."""
+    size, error = 0, 0.0
+    for i in range(IA[at.N_ROOTS]):
+        put(IA, IA[at.HEAP] + size, get(IA, IA[at.ROOTS] + i))
+        size += 1
+    while size > 0:
+        size -= 1
+        node = get(IA, IA[at.HEAP] + size)
+        joint = node_entry(IA, node, at.NODE_JOINT)
+        if joint < 0:
+            continue
+        if get(IA, IA[at.ACTIVE] + joint) == 0:
+            error += get(XA, IA[at.SUMS] + node)
+            continue
+        put(IA, IA[at.HEAP] + size, node_entry(IA, node, at.NODE_A))
+        put(IA, IA[at.HEAP] + size + 1, node_entry(IA, node, at.NODE_B))
+        size += 2
+    return error
 
 
 @callee
 def take_choice(IA, XA):
     """Make ACTIVE what was chosen, what is pinned, and what has not been passed over long enough.
 
-    Return whether that is another set than before; the error is that of the joints left rigid.
+    Return whether that is another set than before; the joints that have become rigid are in LEFT.
     """
-    changed, active, error = False, 0, 0.0
-    for i in range(IA[at.N_LINKS]):
-        was, chosen = get(IA, IA[at.ACTIVE] + i) != 0, get(IA, IA[at.CHOSEN] + i) != 0
-        passed = 0 if chosen else get(IA, IA[at.PASSED] + i) + 1
-        stays = was and passed < IA[at.PATIENCE]
-        put(IA, IA[at.PASSED] + i, min(passed, IA[at.PATIENCE]))
-        moves = chosen or stays or get(IA, IA[at.PINNED] + i) != 0
-        put(IA, IA[at.ACTIVE] + i, 1 if moves else 0)
-        changed = changed or moves != was
-        active += 1 if moves else 0
-        if not moves:
-            error += get(XA, IA[at.METRIC] + i)
-    put(IA, at.N_ACTIVE, active)
-    put(XA, at.ERROR, error)
+    before, n, n_left = IA[at.N_ACTIVE], 0, 0
+    for i in range(before):
+        joint = get(IA, IA[at.ACTIVE_LIST] + i)
+        passed = 0 if get(IA, IA[at.CHOSEN] + joint) != 0 else get(IA, IA[at.PASSED] + joint) + 1
+        put(IA, IA[at.PASSED] + joint, passed)
+        if passed < IA[at.PATIENCE] or get(IA, IA[at.PINNED] + joint) != 0:
+            put(IA, IA[at.ACTIVE_LIST] + n, joint)
+            n += 1
+        else:
+            put(IA, IA[at.LEFT] + n_left, joint)
+            put(IA, IA[at.ACTIVE] + joint, 0)
+            n_left += 1
+    kept = n
+    for i in range(IA[at.N_CHOSEN]):
+        joint = get(IA, IA[at.CHOSEN_LIST] + i)
+        if get(IA, IA[at.ACTIVE] + joint) == 0:
+            put(IA, IA[at.ACTIVE] + joint, 1)
+            put(IA, IA[at.PASSED] + joint, 0)
+            put(IA, IA[at.ACTIVE_LIST] + n, joint)
+            n += 1
+    put(IA, at.N_ACTIVE, n)
+    put(IA, at.N_LEFT, n_left)
+    put(XA, at.ERROR, rigid_error(IA, XA))
     put(IA, at.N_CHOICES, IA[at.N_CHOICES] + 1)
-    return changed
+    return n_left > 0 or n > kept
 
 
 @callee
 def choose_joints(IT, XT, IA, XA):
-    """Choose by the whole's rates and accelerations; return whether other joints are active than before."""
-    weigh(IT, XT, IA, XA)
+    """Choose by rates and forces of the whole; return SAME, OTHERS or FAILED.
+
+    By parts, where the body has pieces: those are found, and outer forces on them written. Else by a sweep.
+    """
+    if IA[at_pieces.N_PIECES] > 0:
+        release_parts(IT, XT, IA, XA)
+        weigh_parts(IT, XT, IA, XA)
+    else:
+        if free_accelerations(IT, XT, False) != 0:
+            return FAILED
+        weigh(IT, XT, IA, XA)
+    total = 0.0
+    for i in range(IA[at.N_ROOTS]):
+        total += get(XA, IA[at.SUMS] + get(IA, IA[at.ROOTS] + i))
+    if not total < math.inf:
+        return FAILED
     open_nodes(IA, XA)
-    return take_choice(IA, XA)
+    return OTHERS if take_choice(IA, XA) else SAME

@@ -108,11 +108,14 @@ def add_mass(IT, XT, k, R, r, XA, row):
 
 
 @inline
-def begin_cluster(IT, XT, IA, XA, I, X, k, c, R, r):
-    """Write hinge, frame, coordinates and rates of the cluster c that begins with body k; no mass yet."""
+def begin_cluster(IT, XT, IA, XA, I, X, k, c, above, R, r):
+    """Write hinge, frame, coordinates and rates of the cluster c that begins with body k; no mass yet.
+
+    It is carried by the cluster `above`, in whose frame its hinge is at (R, r).
+    """
     t, u = IT[TREE] + k * TREE_ROW, I[TREE] + c * TREE_ROW
-    parent, kind, n_dof = get(IT, t + PARENT), get(IT, t + KIND), get(IT, t + N_DOF)
-    put(I, u + PARENT, get(IA, IA[at.CLUSTER] + parent) if parent >= 0 else -1)
+    kind, n_dof = get(IT, t + KIND), get(IT, t + N_DOF)
+    put(I, u + PARENT, above)
     put(I, u + KIND, kind)
     put(I, u + N_DOF, n_dof)
     put(I, u + THETA_AT, I[N_THETA])
@@ -152,7 +155,8 @@ def place_bodies(IT, XT, IA, XA, I, X):
         if parent < 0 or get(IA, IA[at.ACTIVE] + get(IA, IA[at.BODY_LINK] + k)) != 0:
             cluster = n_c
             n_c += 1
-            begin_cluster(IT, XT, IA, XA, I, X, k, cluster, R, r)
+            above = get(IA, IA[at.CLUSTER] + parent) if parent >= 0 else -1
+            begin_cluster(IT, XT, IA, XA, I, X, k, cluster, above, R, r)
             R, r = identity(), zero()
         else:
             cluster = get(IA, IA[at.CLUSTER] + parent)
@@ -274,14 +278,20 @@ def write_joins(I):
 
 
 @callee
-def compress(IT, XT, IA, XA, I, X):
-    """Write the clusters to I and X; ANGLES of the whole are there."""
-    place_bodies(IT, XT, IA, XA, I, X)
+def finish_clusters(IT, XT, IA, XA, I, X):
+    """Write all else of clusters whose hinges and masses are there."""
     write_masses(IT, XT, IA, XA, I, X)
     measure(I, X, IA, XA)
     begin_sections(I, X, IA, XA)
     least_inertias(I, X, IA, XA)
     write_joins(I)
+
+
+@callee
+def compress(IT, XT, IA, XA, I, X):
+    """Write the clusters to I and X; ANGLES of the whole are there."""
+    place_bodies(IT, XT, IA, XA, I, X)
+    finish_clusters(IT, XT, IA, XA, I, X)
 
 
 @callee

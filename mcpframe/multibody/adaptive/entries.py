@@ -6,8 +6,10 @@ from __future__ import annotations
 from mcpframe.jit import Indices, IndicesOut, VectorOut, kernel
 from mcpframe.multibody.adaptive.choice import choose_joints
 from mcpframe.multibody.adaptive.clusters import compress, spread
+from mcpframe.multibody.adaptive.fronts import find_parts
+from mcpframe.multibody.adaptive.piece_records import N_PIECES
+from mcpframe.multibody.adaptive.pieces import write_piece
 from mcpframe.multibody.adaptive.rigidify import make_rigid
-from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.kinematics import angles_of_pins, kinematics
 
 
@@ -19,17 +21,30 @@ def cluster(IT, XT, IA, XA, I, X):
 
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut)
+def begin_choice(IT, XT, IA, XA):
+    """Find the parts of a whole that has pieces; place one that has none."""
+    if IA[N_PIECES] > 0:
+        find_parts(IT, IA)
+    else:
+        kinematics(IT, XT)
+
+
+@kernel(Indices, VectorOut, IndicesOut, VectorOut)
 def choose(IT, XT, IA, XA):
-    """Choose ACTIVE for the forces in TAU of the whole; return whether it is another set, -1 on failure."""
-    kinematics(IT, XT)
-    if free_accelerations(IT, XT, False) != 0:
-        return -1
-    return 1 if choose_joints(IT, XT, IA, XA) else 0
+    """Choose ACTIVE for the forces in TAU of the whole and on its parts; return SAME, OTHERS or FAILED."""
+    return choose_joints(IT, XT, IA, XA)
+
+
+@kernel(Indices, VectorOut, IndicesOut, VectorOut)
+def write_pieces(IT, XT, IA, XA):
+    """Write the pieces of a whole that has them, for the coordinates and forces that their joints have."""
+    for node in range(IA[N_PIECES] - 1, -1, -1):
+        write_piece(IT, XT, IA, XA, node)
 
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut)
 def rigidify(IT, XT, IA, XA, I, X):
-    """Write the clusters of ACTIVE, all other joints stopped by impulses; the whole is placed."""
+    """Write the clusters of ACTIVE, the joints that have LEFT stopped; a whole without pieces is placed."""
     return make_rigid(IT, XT, IA, XA, I, X)
 
 

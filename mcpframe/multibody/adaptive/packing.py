@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.jit.memory import Memory
+from mcpframe.multibody.adaptive import piece_records as pieces
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.assembly import Assembly
 from mcpframe.multibody.adaptive.locking import Flags, loop_links
@@ -48,7 +49,12 @@ def pinned_links(model: Model, asked: Flags) -> Flags:
 
 
 def pack_whole(
-    model: Model, pinned: Flags, measure: Measure, memory: Memory = at.MEMORY, **counts: int
+    model: Model,
+    pinned: Flags,
+    measure: Measure,
+    memory: Memory = pieces.MEMORY,
+    by_pieces: bool | None = None,
+    **counts: int,
 ) -> tuple[Indices, Array]:
     """Return IA and XA of a model; all its joints that can move are active.
 
@@ -56,34 +62,80 @@ def pack_whole(
         model: the whole.
         pinned: joints that are always active [n].
         measure: how joints are chosen.
-        memory: that of `records`, or one that begins as it does.
+        memory: that of `piece_records`, or one that begins as it does.
+        by_pieces: whether choices are made by pieces, or by sweeps of the whole; None for what is faster.
         counts: of what else is in the memory.
     """
     tree = model.tree
     skeleton, assembly = tree.skeleton, Assembly.of(tree.parents)
+    if by_pieces is None:
+        by_pieces = is_long(model, measure) and has_pieces(model, pinned, measure)
     IA, XA = memory.arrays(
         link=len(tree.links),
         body=skeleton.n_bodies,
         node=len(assembly),
         root=len(assembly.roots),
         dof=tree.coordinates.n_dofs,
+        piece=len(assembly) if by_pieces else 0,
+        form=len(assembly) - len(tree.links) if by_pieces else 0,
         **counts,
     )
     movable = movable_links(tree)
+    flags = pinned & movable
     contents: dict[int, ArrayLike] = {
         at.FIRST_BODY: np.searchsorted(skeleton.body_link, np.arange(len(tree.links) + 1)),
         at.BODY_LINK: skeleton.body_link,
-        at.NODES: np.column_stack([assembly.joint, assembly.a, assembly.b]),
+        at.NODES: assembly.table(),
         at.ROOTS: assembly.roots,
-        at.PINNED: pinned & movable,
-        at.ACTIVE: movable,
+        at.PINNED: flags,
+        pieces.MOVED: np.arange(skeleton.n_bodies),
     }
+    if by_pieces:
+        contents |= _places(assembly, len(tree.links))
     for part, values in contents.items():
         view = memory.part(IA, XA, part)
-        view[:] = np.reshape(values, view.shape)
+        view.flat[: np.size(values)] = np.ravel(values)
     take_measure(IA, XA, measure)
-    IA[at.N_ACTIVE] = movable.sum()
+    IA[at.N_PINNED] = flags.sum()
+    take_active(IA, XA, movable)
     return IA, XA
+
+
+def take_active(IA: Indices, XA: Array, active: Flags) -> None:
+    """Make joints active, and no others."""
+    links = np.flatnonzero(active)
+    pieces.MEMORY.part(IA, XA, at.ACTIVE)[:] = active
+    pieces.MEMORY.part(IA, XA, at.ACTIVE_LIST)[: links.size] = links
+    IA[at.N_ACTIVE] = links.size
+
+
+FEW = 8
+"""Links for each active joint from which on a choice by pieces costs less than a sweep of the whole."""
+
+
+def is_long(model: Model, measure: Measure) -> bool:
+    """Return whether there are so many links that choices by pieces cost less than sweeps."""
+    return measure.most is not None and model.n_links > FEW * measure.most
+
+
+def has_pieces(model: Model, pinned: Flags, measure: Measure) -> bool:
+    """Return whether a body has pieces: pins and sliders but on the world, none pinned; all joints alike.
+
+    What a joint weighs must not change while it is rigid, and the inertia that it moves does.
+    """
+    links, carried = model.tree.links, model.tree.parents >= 0
+    plain = all(link.hinge.kind in ("pin", "prismatic") for link, c in zip(links, carried, strict=True) if c)
+    single = model.tree.skeleton.n_bodies == len(links)
+    return bool(single and plain and not measure.by_inertia and not (pinned & carried).any())
+
+
+def _places(assembly: Assembly, n: int) -> dict[int, ArrayLike]:
+    """Return the nodes of links and of joints."""
+    joint, link = np.array(assembly.joint), np.array(assembly.link)
+    leaf, node = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    leaf[link[joint < 0]] = np.flatnonzero(joint < 0)
+    node[joint[joint >= 0]] = np.flatnonzero(joint >= 0)
+    return {pieces.LEAF_OF: leaf, pieces.JOINT_NODE: node, pieces.FRONT_OF: np.full(n, -1)}
 
 
 def take_measure(IA: Indices, XA: Array, measure: Measure) -> None:

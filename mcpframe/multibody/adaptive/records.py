@@ -13,7 +13,8 @@ N_ROOTS, N_DOFS = MEMORY.count("root"), MEMORY.count("dof")
 MOST, PATIENCE, BY_INERTIA = MEMORY.counts(3)
 """How many joints may be active; in how many choices running a joint must be passed over to become rigid;
 whether joints are weighed by the inertia that they move."""
-N_ACTIVE, N_CLUSTERS, N_CHOICES = MEMORY.counts(3)
+N_ACTIVE, N_PINNED, N_CHOSEN, N_LEFT, N_CLUSTERS, N_CHOICES = MEMORY.counts(6)
+"""Joints that are active, always active, taken by the last choice, made rigid by it; clusters; choices."""
 RATE_SHARE, SPAN, BOUND = MEMORY.numbers(3)
 """What a joint is judged by, RATE_SHARE θ̇ + SPAN θ̈; the error, squared, that is good enough."""
 ERROR, LOSS = MEMORY.numbers(2)
@@ -23,11 +24,13 @@ FIRST_BODY = MEMORY.integers("link + 1")
 ACTIVE, PINNED, PASSED, CHOSEN = (MEMORY.integers("link") for _ in range(4))
 """Whether a joint moves; whether it always does; in how many choices it was passed over; whether the last one
 has taken it."""
+ACTIVE_LIST, CHOSEN_LIST, LEFT = (MEMORY.integers("link") for _ in range(3))
 BODY_LINK, CLUSTER, HINGE_BODY, N_INSIDE = (MEMORY.integers("body") for _ in range(4))
 """Of a body of the whole its link and its cluster; of a cluster the body whose hinge carries it, and how many
 bodies it has."""
-NODE_JOINT, NODE_A, NODE_B, NODE_ROW = range(4)
-"""Row of NODES: the joint that carries B on A, -1 for a single link; both."""
+NODE_JOINT, NODE_A, NODE_B, NODE_UP, NODE_LINK, NODE_TIP, NODE_RAKE, NODE_FORM, NODE_ROW = range(9)
+"""Row of NODES: the joint that carries B on A, -1 for a single link; both; the node above, -1 for none; the
+links that carry it and to which more is joined; whether B is a branch; its row of forms, -1 for none."""
 NODES, ROOTS, HEAP = MEMORY.integers("node", NODE_ROW), MEMORY.integers("root"), MEMORY.integers("node")
 METRIC, SUMS = MEMORY.doubles("link"), MEMORY.doubles("node")
 """What a joint adds to the error while it is rigid, and the sum of that over what a node joins."""

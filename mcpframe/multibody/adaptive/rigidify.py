@@ -9,6 +9,9 @@ from __future__ import annotations
 from mcpframe.jit import callee, window
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.clusters import compress
+from mcpframe.multibody.adaptive.fronts import compress_parts, find_parts
+from mcpframe.multibody.adaptive.piece_records import JOINT_NODE, N_PIECES
+from mcpframe.multibody.adaptive.pieces import write_piece
 from mcpframe.multibody.kernels.articulated import body_inertia, sweep
 from mcpframe.multibody.kernels.kinematics import kinematics
 from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into, solve_mass_into
@@ -52,10 +55,9 @@ def momenta_into(I, X, out):
 @callee
 def leaving(IT, XT, IA):
     """Return whether a joint moves that is rigid from now on."""
-    for i in range(IA[at.N_LINKS]):
-        if get(IA, IA[at.ACTIVE] + i) != 0:
-            continue
-        for k in range(get(IA, IA[at.FIRST_BODY] + i), get(IA, IA[at.FIRST_BODY] + i + 1)):
+    for i in range(IA[at.N_LEFT]):
+        link = get(IA, IA[at.LEFT] + i)
+        for k in range(get(IA, IA[at.FIRST_BODY] + link), get(IA, IA[at.FIRST_BODY] + link + 1)):
             t = IT[TREE] + k * TREE_ROW
             for j in range(get(IT, t + N_DOF)):
                 if get(XT, IT[THETA_DOT] + get(IT, t + DOF_AT) + j) != 0.0:
@@ -90,30 +92,90 @@ def keep_momenta(IT, XT, IA, XA, I, X):
 
 
 @callee
-def stop_others(IT, XT, IA):
-    """Set the rates of rigid joints of the whole to zero."""
-    for i in range(IA[at.N_LINKS]):
-        if get(IA, IA[at.ACTIVE] + i) == 0:
-            for k in range(get(IA, IA[at.FIRST_BODY] + i), get(IA, IA[at.FIRST_BODY] + i + 1)):
-                t = IT[TREE] + k * TREE_ROW
-                for j in range(get(IT, t + N_DOF)):
-                    put(XT, IT[THETA_DOT] + get(IT, t + DOF_AT) + j, 0.0)
+def stop_left(IT, XT, IA):
+    """Set the rates of joints that become rigid to zero."""
+    for i in range(IA[at.N_LEFT]):
+        link = get(IA, IA[at.LEFT] + i)
+        for k in range(get(IA, IA[at.FIRST_BODY] + link), get(IA, IA[at.FIRST_BODY] + link + 1)):
+            t = IT[TREE] + k * TREE_ROW
+            for j in range(get(IT, t + N_DOF)):
+                put(XT, IT[THETA_DOT] + get(IT, t + DOF_AT) + j, 0.0)
+
+
+@callee
+def mark_left(IA, active):
+    """Make the joints that have left active or rigid."""
+    for i in range(IA[at.N_LEFT]):
+        put(IA, IA[at.ACTIVE] + get(IA, IA[at.LEFT] + i), active)
+
+
+@callee
+def momenta_of_whole(IT, XT, IA, XA, I, X):
+    """Write MOMENTA and return twice the kinetic energy, by a sweep of the whole, which is placed."""
+    momenta = window(XA, IA[at.MOMENTA], IT[N_DOFS])
+    momenta_into(IT, XT, momenta)
+    return twice_energy(IT, XT, momenta)
+
+
+@callee
+def momenta_of_parts(IT, XT, IA, XA, I, X):
+    """Write MOMENTA of all joints that were or become active, by the clusters that these have together."""
+    mark_left(IA, 1)
+    find_parts(IT, IA)
+    compress_parts(IT, XT, IA, XA, I, X)
+    mark_left(IA, 0)
+    kinematics(I, X)
+    kept = window(XA, IA[at.KEPT], I[N_DOFS])
+    momenta_into(I, X, kept)
+    for c in range(I[N_BODIES]):
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[at.HINGE_BODY] + c) * TREE_ROW
+        for i in range(get(I, u + N_DOF)):
+            there = IA[at.MOMENTA] + get(IT, t + DOF_AT) + i
+            put(XA, there, get(kept, get(I, u + DOF_AT) + i))
+    return twice_energy(I, X, kept)
+
+
+@callee
+def cluster_anew(IT, XT, IA, XA, I, X):
+    """Write the clusters of ACTIVE; ANGLES of a whole without pieces are there."""
+    if IA[N_PIECES] == 0:
+        compress(IT, XT, IA, XA, I, X)
+        return
+    sort_left(IA)
+    for i in range(IA[at.N_LEFT]):
+        write_piece(IT, XT, IA, XA, get(IA, IA[JOINT_NODE] + get(IA, IA[at.LEFT] + i)))
+    find_parts(IT, IA)
+    compress_parts(IT, XT, IA, XA, I, X)
+
+
+@callee
+def sort_left(IA):
+    """Bring the joints that have left into an order in which nodes come after those that they join."""
+    left = IA[at.LEFT]
+    for i in range(1, IA[at.N_LEFT]):
+        joint, j = get(IA, left + i), i
+        node = get(IA, IA[JOINT_NODE] + joint)
+        while j > 0 and get(IA, IA[JOINT_NODE] + get(IA, left + j - 1)) < node:
+            put(IA, left + j, get(IA, left + j - 1))
+            j -= 1
+        put(IA, left + j, joint)
 
 
 @callee
 def make_rigid(IT, XT, IA, XA, I, X):
-    """Write the clusters of ACTIVE, with impulses that stop all other joints; the whole is placed.
+    """Write the clusters of ACTIVE, with impulses that stop the joints that have LEFT.
 
-    Return 0, or 1 + a dof without inertia.
+    A whole without pieces is placed. Return 0, or 1 + a dof without inertia.
     """
     if not leaving(IT, XT, IA):
-        compress(IT, XT, IA, XA, I, X)
+        cluster_anew(IT, XT, IA, XA, I, X)
         return 0
-    momenta = window(XA, IA[at.MOMENTA], IT[N_DOFS])
-    momenta_into(IT, XT, momenta)
-    before = twice_energy(IT, XT, momenta)
-    stop_others(IT, XT, IA)
-    compress(IT, XT, IA, XA, I, X)
+    if IA[N_PIECES] > 0:
+        before = momenta_of_parts(IT, XT, IA, XA, I, X)
+    else:
+        before = momenta_of_whole(IT, XT, IA, XA, I, X)
+    stop_left(IT, XT, IA)
+    cluster_anew(IT, XT, IA, XA, I, X)
     failed = keep_momenta(IT, XT, IA, XA, I, X)
     after = twice_energy(I, X, window(XA, IA[at.KEPT], I[N_DOFS]))
     put(XA, at.LOSS, XA[at.LOSS] + 0.5 * (before - after))

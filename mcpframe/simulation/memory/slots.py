@@ -25,8 +25,9 @@ from mcpframe.spatial.lanes import get, put
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
-    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, RESPOND, N_ADDRESSES,
-) = range(21)  # fmt: skip
+    PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, RESPOND,
+    CHOOSE_JOINTS, RIGIDIFY, WRITE_PIECES, N_ADDRESSES,
+) = range(24)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles

@@ -10,8 +10,9 @@ from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import entries
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.assembly import LEAF, Assembly
+from mcpframe.multibody.adaptive.choice import FAILED
 from mcpframe.multibody.adaptive.hybrid import HybridState
-from mcpframe.multibody.adaptive.packing import Measure, movable_links, pack_whole, pinned_links
+from mcpframe.multibody.adaptive.packing import Measure, movable_links, pack_whole, pinned_links, take_active
 from mcpframe.multibody.memory import records as rec
 
 ROUNDING = 1e-13
@@ -21,15 +22,18 @@ EXACT = 1e-10
 class Body:
     """The arrays of a state's whole and of its clusters."""
 
-    def __init__(self, state, active=None, measure=None, pinned=None):
+    def __init__(self, state, active=None, measure=None, pinned=None, by_pieces=False):
         self.state, model = state, state.model
         none = np.zeros(model.n_links, bool)
         asked = pinned_links(model, none if pinned is None else pinned)
-        self.IA, self.XA = pack_whole(model, asked, measure or Measure())
+        self.IA, self.XA = pack_whole(model, asked, measure or Measure(), by_pieces=by_pieces)
         self.IT, self.XT = state.I, state.X
         self.I, self.X = state.I.copy(), aligned_copy(state.X)
         if active is not None:
-            self.part(at.ACTIVE)[:] = active & movable_links(model.tree)
+            left = np.flatnonzero(movable_links(model.tree) & ~active)
+            take_active(self.IA, self.XA, active & movable_links(model.tree))
+            self.part(at.LEFT)[: left.size] = left
+            self.IA[at.N_LEFT] = left.size
 
     def part(self, slot):
         return at.MEMORY.part(self.IA, self.XA, slot)
@@ -37,6 +41,11 @@ class Body:
     def of(self, slot):
         """A part of the clusters."""
         return rec.MEMORY.part(self.I, self.X, slot)
+
+    def choose(self):
+        whole = self.IT, self.XT, self.IA, self.XA
+        entries.begin_choice(*whole)
+        return entries.choose(*whole)
 
     def cluster(self):
         entries.cluster(self.IT, self.XT, self.IA, self.XA, self.I, self.X)
@@ -159,7 +168,7 @@ def test_sums_of_nodes_are_those_of_their_joints(rng, kind, name):
     body = Body(state, measure=measure)
     expected = metric_of(state, measure)
     expected[body.part(at.PINNED) != 0] = 0.0
-    assert entries.choose(body.IT, body.XT, body.IA, body.XA) >= 0
+    assert body.choose() != FAILED
     assembly, sums = Assembly.of(state.model.parents), body.part(at.SUMS)
     for node in range(len(assembly)):
         assert abs(sums[node] - expected[below(assembly, node)].sum()) <= EXACT * (1 + expected.sum())
@@ -188,7 +197,7 @@ def test_the_largest_nodes_are_opened_first(rng):
         body = Body(state, measure=Measure(9))
         metric = metric_of(state, Measure())
         metric[0] = 0.0
-        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        body.choose()
         chosen = np.flatnonzero(body.part(at.CHOSEN)).tolist()
         assert chosen == greedy(Assembly.of(state.model.parents), metric, 8)  # the root's is the ninth
         assert body.IA[at.N_ACTIVE] == 9
@@ -200,7 +209,7 @@ def test_a_bound_opens_as_many_as_it_needs(rng):
     last = 0
     for share in (1.1, 0.5, 0.1, 0.01, 0.0):
         body = Body(state, measure=Measure(None, bound=share * whole))
-        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        body.choose()
         assert np.sqrt(body.XA[at.ERROR]) <= share * whole
         assert body.IA[at.N_ACTIVE] >= last
         last = body.IA[at.N_ACTIVE]
@@ -212,7 +221,7 @@ def test_patience_keeps_a_joint_for_a_while(rng):
     body = Body(state, measure=Measure(4, patience=3))
     counts = []
     for _ in range(4):
-        entries.choose(body.IT, body.XT, body.IA, body.XA)
+        body.choose()
         counts.append(int(body.IA[at.N_ACTIVE]))
     assert counts == [30, 30, 4, 4]
 
@@ -222,7 +231,7 @@ def test_pinned_joints_are_active_whatever_is_chosen(rng):
     pinned = np.zeros(30, bool)
     pinned[[7, 21]] = True
     body = Body(state, measure=Measure(1), pinned=pinned)
-    entries.choose(body.IT, body.XT, body.IA, body.XA)
+    body.choose()
     expected = {0, 7, 21}
     assert set(np.flatnonzero(body.part(at.ACTIVE))) == expected
 
@@ -242,7 +251,7 @@ def test_the_error_bounds_that_of_the_acceleration_in_the_kinetic_norm():
             theta, rates = random_motion(rng, model)
             state.update(theta, np.where(r, 0.0, rates))
             state.take_forces()
-            assert entries.choose(body.IT, body.XT, body.IA, body.XA) >= 0
+            assert body.choose() != FAILED
             error = body.part(at.METRIC)[links].sum()
             state.update(theta, np.where(r, 0.0, rates))
             released, Mass = state.free_acceleration(), state.mass_matrix()

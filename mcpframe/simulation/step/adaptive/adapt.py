@@ -14,18 +14,25 @@ from numba import types
 
 from mcpframe.contact.detection import records as found
 from mcpframe.contact.detection.kernels.cluster_phase import gather_clusters
-from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.jit import Indices, IndicesOut, VectorOut, by_address, callee, inline, kernel, window
+from mcpframe.multibody.adaptive import piece_records as pieces
 from mcpframe.multibody.adaptive import records as rec
-from mcpframe.multibody.adaptive.choice import choose_joints
-from mcpframe.multibody.adaptive.clusters import compress, n_theta_of, spread
-from mcpframe.multibody.adaptive.rigidify import make_rigid
-from mcpframe.multibody.kernels.articulated import free_accelerations
+from mcpframe.multibody.adaptive.choice import FAILED, OTHERS
+from mcpframe.multibody.adaptive.clusters import n_theta_of, spread
+from mcpframe.multibody.adaptive.entries import choose, rigidify
+from mcpframe.multibody.adaptive.entries import write_pieces as write_all_pieces
+from mcpframe.multibody.adaptive.fronts import find_parts, let_sleep, place_new, wake
+from mcpframe.multibody.adaptive.released import part_of
 from mcpframe.multibody.kernels.kinematics import angles_of_pins, kinematics
 from mcpframe.multibody.kernels.loops import reference_of
 from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory import row_records
 from mcpframe.multibody.memory.records import (
+    B_POSITION,
+    B_ROTATION,
+    BODIES,
+    BODY,
     CONSTANT,
     CONSTANTS,
     D_ARMATURE,
@@ -52,6 +59,12 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.moving.motion import difference
 from mcpframe.spatial.algebra import combine, cross, dot, load_matrix, load_pair, plus, store_pair
 from mcpframe.spatial.lanes import get, load, put, store
+
+call_choose, call_rigidify, call_pieces = (
+    by_address(choose),
+    by_address(rigidify),
+    by_address(write_all_pieces),
+)
 
 
 @inline
@@ -97,6 +110,94 @@ def gather_whole_forces(IT, XT, IA, XA, IS, XS):
             force -= get(XA, IA[whole.DAMPING] + d) * get(XT, IT[THETA_DOT] + d)
             force -= get(XA, IA[whole.STIFFNESS] + d) * get(XA, IA[whole.AWAY] + d)
         put(XT, IT[TAU] + d, force)
+
+
+@inline
+def still_force(IT, XT, IA, XA, k):
+    """Return what acts at a hinge of one dof while it is at rest: constant forces and springs."""
+    t = IT[TREE] + k * TREE_ROW
+    d, q = get(IT, t + DOF_AT), get(IT, t + THETA_AT)
+    away = get(XT, IT[THETA] + q) - get(XA, IA[whole.REST] + q)
+    return get(XA, IA[whole.CONSTANT] + d) - get(XA, IA[whole.STIFFNESS] + d) * away
+
+
+@callee
+def rest_forces(IT, XT, IA, XA, bodies, n):
+    """Write TAU of rigid hinges: those of n bodies from IA[bodies] on, or of all but the roots'."""
+    for i in range(n):
+        k = get(IA, bodies + i) if bodies >= 0 else i
+        t = IT[TREE] + k * TREE_ROW
+        if get(IT, t + PARENT) >= 0:
+            put(XT, IT[TAU] + get(IT, t + DOF_AT), still_force(IT, XT, IA, XA, k))
+
+
+@callee
+def gather_active_forces(I, X, IT, XT, IA, XA, IS, XS):
+    """Write TAU of the active joints: constant forces, springs and dampers, limits; that of others stays."""
+    if IS[at.PASSIVE] != 0:
+        difference(I, XS, IS[at.REST], X, I[THETA], XA, IA[whole.AWAY])
+    for c in range(I[N_BODIES]):
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[rec.HINGE_BODY] + c) * TREE_ROW
+        for i in range(get(I, u + N_DOF)):
+            e, d = get(I, u + DOF_AT) + i, get(IT, t + DOF_AT) + i
+            force = get(XA, IA[whole.CONSTANT] + d)
+            if IS[at.PASSIVE] != 0:
+                force -= get(XA, IA[whole.DAMPING] + d) * get(X, I[THETA_DOT] + e)
+                force -= get(XA, IA[whole.STIFFNESS] + d) * get(XA, IA[whole.AWAY] + e)
+            put(XT, IT[TAU] + d, force)
+    for i in range(IS[at.N_FORCES]):
+        key = get(IS, IS[at.FORCE_KEYS] + i)
+        if key < 0:
+            limit = -1 - key
+            d = IT[TAU] + get(IA, IA[whole.LIMITS] + limit * at.LIMIT_ROW + at.M_DOF)
+            sign = get(XA, IA[whole.LIMIT_VALUES] + 4 * limit + at.M_SIGN)
+            put(XT, d, get(XT, d) + sign * get(XS, IS[at.FORCES] + 8 * i + 7))
+
+
+@inline
+def pushed_body(IA, IS, i, side):
+    """Return the body of the whole that the i-th force acts on, -1 for the world and for limits."""
+    key = get(IS, IS[at.FORCE_KEYS] + i)
+    if key < 0:
+        return -1
+    pair, n = key // found.FEATURES, IA[whole.N_SHAPES]
+    return get(IA, IA[whole.SHAPE_BODY] + (pair // n if side == 0 else pair % n))
+
+
+@callee
+def push_part(I, X, IA, XA, k, point, force):
+    """Add a force at a point of the world to what pushes the part of a single link."""
+    c, place = get(IA, IA[rec.CLUSTER] + k), IA[rec.PLACES] + k * rec.PLACE
+    o = I[BODIES] + c * BODY
+    R_c = load_matrix(X, o + B_ROTATION)
+    R = combine(R_c, XA, place), combine(R_c, XA, place + 4), combine(R_c, XA, place + 8)
+    arm = point - (
+        reference_of(I, X, c) + load(X, o + B_POSITION) + combine(R_c, XA, place + rec.PL_POSITION)
+    )
+    moment = cross(arm, force)
+    push = part_of(IA, get(IA, IA[pieces.TIP_PART] + k)) + pieces.PA_PUSH
+    for r in range(3):
+        axis = R[0] if r == 0 else (R[1] if r == 1 else R[2])
+        put(XA, push + r, get(XA, push + r) + dot(axis, moment))
+        put(XA, push + 3 + r, get(XA, push + 3 + r) + dot(axis, force))
+
+
+@callee
+def push_parts(I, X, IT, IA, XA, IS, XS):
+    """Find the parts for a choice, links that contacts press on apart, and what presses on them."""
+    for i in range(IS[at.N_FORCES]):
+        for side in range(2):
+            k = pushed_body(IA, IS, i, side)
+            if k >= 0:
+                wake(IA, k)
+    find_parts(IT, IA)
+    for i in range(IS[at.N_FORCES]):
+        row, sign = IS[at.FORCES] + 8 * i, 1.0
+        for side in range(2):
+            k = pushed_body(IA, IS, i, side)
+            if k >= 0:
+                push_part(I, X, IA, XA, k, load(XS, row), sign * load(XS, row + 4))
+            sign = -1.0
 
 
 @callee
@@ -154,24 +255,32 @@ def write_limits(I, IT, IA, XA, IS, XS):
 
 
 @callee
+def write_frame(IA, XA, ID, XD, IS, XS, i):
+    """Write the frame of a shape on its cluster, and how far it reaches."""
+    body = get(IA, IA[whole.SHAPE_BODY] + i)
+    p, own = IA[rec.PLACES] + body * rec.PLACE, IA[whole.SHAPE_FRAMES] + i * found.FRAME
+    R, r, f = load_matrix(XA, p), load(XA, p + rec.PL_POSITION), ID[found.FRAMES] + i * found.FRAME
+    for k in range(0, found.F_POSITION, 4):
+        store(XD, f + k, combine(R, XA, own + k))
+    store(XD, f + found.F_POSITION, r + combine(R, XA, own + found.F_POSITION))
+    place = r + combine(R, XA, IA[whole.SHAPE_PLACE] + 4 * i)
+    put(XS, IS[at.SHAPE_REACH] + i, math.sqrt(dot(place, place)) + get(XA, IA[whole.SHAPE_RADIUS] + i))
+
+
+@callee
 def write_shapes(IA, XA, ID, XD, IS, XS):
-    """Write the frames of shapes on their clusters, and how far these reach."""
-    for i in range(IA[whole.N_SHAPES]):
+    """Write the frames of shapes with new places on clusters, the clusters of all, and their reach."""
+    for m in range(IA[pieces.N_MOVED]):
+        k = get(IA, IA[pieces.MOVED] + m)
+        for i in range(get(IA, IA[whole.FIRST_SHAPE] + k), get(IA, IA[whole.FIRST_SHAPE] + k + 1)):
+            write_frame(IA, XA, ID, XD, IS, XS, i)
+    for i in range(get(IA, IA[whole.FIRST_SHAPE]), IA[whole.N_SHAPES]):
         body = get(IA, IA[whole.SHAPE_BODY] + i)
-        if body < 0:
-            continue
-        p, own = IA[rec.PLACES] + body * rec.PLACE, IA[whole.SHAPE_FRAMES] + i * found.FRAME
-        R, r, f = load_matrix(XA, p), load(XA, p + rec.PL_POSITION), ID[found.FRAMES] + i * found.FRAME
-        for k in range(0, found.F_POSITION, 4):
-            store(XD, f + k, combine(R, XA, own + k))
-        store(XD, f + found.F_POSITION, r + combine(R, XA, own + found.F_POSITION))
         c = get(IA, IA[rec.CLUSTER] + body)
         put(ID, ID[found.SHAPES] + i * found.SHAPE_ROW + found.S_BODY, c)
         put(IS, IS[at.SHAPE_BODY] + i, c)
-        place = r + combine(R, XA, IA[whole.SHAPE_PLACE] + 4 * i)
-        reach = math.sqrt(dot(place, place)) + get(XA, IA[whole.SHAPE_RADIUS] + i)
-        put(XS, IS[at.SHAPE_REACH] + i, reach)
-        put(XS, IS[at.BODY_REACH] + c, max(get(XS, IS[at.BODY_REACH] + c), reach))
+        reach = max(get(XS, IS[at.BODY_REACH] + c), get(XS, IS[at.SHAPE_REACH] + i))
+        put(XS, IS[at.BODY_REACH] + c, reach)
 
 
 @inline
@@ -237,30 +346,57 @@ def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
     put(IS, at.N_PLANNED, -1)
 
 
+@callee
+def install(I, X, IT, XT, IA, XA, A, anew):
+    """Write the clusters of the active joints, for coordinates and rates of the whole; `anew`: pieces too."""
+    put(IA, rec.N_LEFT, 0)
+    if IA[pieces.N_PIECES] == 0:
+        angles_of_pins(IT, XT)
+    elif anew:
+        rest_forces(IT, XT, IA, XA, -1, IT[N_BODIES])
+        call_pieces(A[at.WRITE_PIECES], (IT, XT, IA, XA))
+    call_rigidify(A[at.RIGIDIFY], (IT, XT, IA, XA, I, X))
+    for k in range(IT[N_BODIES] if IA[pieces.N_PIECES] > 0 else 0):
+        put(IA, IA[pieces.FRONT_OF] + k, -1)
+
+
+@callee
+def begin_choice(I, X, IT, XT, IA, XA, IS, XS):
+    """Write what a choice has to know: forces, and where the whole, or its parts, are."""
+    spread(I, X, IA, IT, XT)
+    if IA[pieces.N_PIECES] > 0:
+        kinematics(I, X)
+        gather_active_forces(I, X, IT, XT, IA, XA, IS, XS)
+        push_parts(I, X, IT, IA, XA, IS, XS)
+    else:
+        kinematics(IT, XT)
+        gather_whole_forces(IT, XT, IA, XA, IS, XS)
+
+
 @kernel(
     IndicesOut, VectorOut, VectorOut, VectorOut, Indices, VectorOut, IndicesOut, VectorOut, IndicesOut,
-    VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, types.int64,
+    VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, Indices, types.int64,
 )  # fmt: skip
-def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, asked):
+def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, A, asked):
     """Choose, where that is asked, and install; return SAME, OTHERS or FAILED.
 
-    To INSTALL, coordinates and rates are those of the whole; to CHOOSE, those of the clusters in X.
+    To INSTALL or BUILD, coordinates and rates are those of the whole; to CHOOSE, those of the clusters in X.
     """
-    if asked == whole.INSTALL:
-        angles_of_pins(IT, XT)
-        compress(IT, XT, IA, XA, I, X)
-        write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS)
-        return whole.OTHERS
-    spread(I, X, IA, IT, XT)
-    kinematics(IT, XT)
-    gather_whole_forces(IT, XT, IA, XA, IS, XS)
-    if free_accelerations(IT, XT, False) != 0:
-        return whole.FAILED
-    if not choose_joints(IT, XT, IA, XA):
-        return whole.SAME
-    if make_rigid(IT, XT, IA, XA, I, X) != 0:
-        return whole.FAILED
+    ended = OTHERS
+    if asked != whole.CHOOSE:
+        install(I, X, IT, XT, IA, XA, A, asked == whole.BUILD)
+    else:
+        begin_choice(I, X, IT, XT, IA, XA, IS, XS)
+        ended = call_choose(A[at.CHOOSE_JOINTS], (IT, XT, IA, XA))
+        if IA[pieces.N_PIECES] > 0:
+            let_sleep(IA)
+            rest_forces(IT, XT, IA, XA, IA[rec.LEFT], IA[rec.N_LEFT])
+        if ended != OTHERS:
+            return ended
+        if call_rigidify(A[at.RIGIDIFY], (IT, XT, IA, XA, I, X)) != 0:
+            return FAILED
+        put(IS, at.N_HISTORY, 0)  # accelerations of other dofs
+        put(XS, IS[at.INERTIA], 0.0)
+    place_new(IA, XA)
     write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS)
-    put(IS, at.N_HISTORY, 0)  # accelerations of other dofs
-    put(XS, IS[at.INERTIA], 0.0)
-    return whole.OTHERS
+    return ended

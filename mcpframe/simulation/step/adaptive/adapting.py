@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.multibody.adaptive.choice import FAILED, OTHERS, SAME
 from mcpframe.multibody.adaptive.records import LOSS
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import adaptive_slots as whole
@@ -92,15 +93,15 @@ def choose_again(run, X, Y, time, anew):
     What touches is found for the new clusters; `anew`: in any case.
     """
     state = run.I, X, Y, run.Z, run.IT, run.XT, run.IA, run.XA
-    parts = *state, run.ID, run.XD, run.IE, run.XE, run.IQ, run.IS, run.XS, whole.CHOOSE
+    parts = *state, run.ID, run.XD, run.IE, run.XE, run.IQ, run.IS, run.XS, run.A, whole.CHOOSE
     ended = call_adapt(run.A[at.ADAPT], parts)
-    if ended == whole.FAILED:
+    if ended == FAILED:
         return at.NO_MOTION
-    if ended == whole.SAME and not anew:
+    if ended == SAME and not anew:
         return at.DONE
     code = look(run, X, run.XS[at.NEAR])
     put(run.XS, at.SPEED, fastest_point(run, X))
-    if code == at.DONE and ended == whole.OTHERS and run.IE[N_LOOP_ROWS] > 0:
+    if code == at.DONE and ended == OTHERS and run.IE[N_LOOP_ROWS] > 0:
         code = keep_loops(run, X, time)
     return code
 
