@@ -116,7 +116,8 @@ def _table(rows: list[Cited]) -> str:
     for cited in rows:
         shown, last = "" if cited.place == last else cited.place, cited.place
         summary = cited.summary.replace("_|_", "⟂").replace("|", "\\|")
-        lines.append(f"| {shown} | {summary} | `{cited.name}` |")
+        name = cited.name.replace(".", ".<wbr>")  # a long name may be broken after a dot
+        lines.append(f"| {shown} | {summary} | <code>{name}</code> |")
     return "\n".join(lines)
 
 

@@ -82,7 +82,7 @@ def _by_handles(environment: Mapping[str, str]) -> Link:
         handles = (theirs.fileno(), page.fileno())
         call = f"from {main.__module__} import main; main({handles[0]}, {handles[1]}, {os.getpid()})"
         process = subprocess.Popen(
-            [sys.executable, "-c", call],
+            [sys.executable, "-P", "-c", call],  # modules of the working folder are not ours to import
             env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,  # solvers may print

@@ -55,6 +55,8 @@ generator = "full"
 sizes = 3
 """
 
+ONE = 'solvers = ["lemke"]\nlabels = false\n[[problems]]\ngenerator = "full"\nsizes = 3\n'
+
 
 @pytest.fixture(autouse=True)
 def _same_code(monkeypatch, registries):
@@ -208,6 +210,15 @@ def test_a_worker_that_dies_between_two_units_is_replaced():
             guard._link.process.wait()
     assert [row.ok for row in rows] == [True, True]
     assert rows[0].lasting == rows[1].lasting
+
+
+def test_workers_take_no_modules_from_the_working_folder(tmp_path, monkeypatch):
+    """A folder of somebody else's files is no place to import from."""
+    (tmp_path / "casadi.py").write_text("raise SystemExit('a file of the working folder ran')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path])
+    (row,) = run(ONE, tmp_path / "out").rows
+    assert row.ok
 
 
 def test_a_formulation_that_raises_is_a_row(tmp_path):

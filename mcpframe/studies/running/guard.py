@@ -195,7 +195,7 @@ def _environment(threads: int) -> dict[str, str]:
     """Return the variables of a worker: threads of linear algebra, and the paths of this process."""
     fixed = {f"{name}_NUM_THREADS": str(threads) for name in THREAD_VARIABLES}
     fixed["VECLIB_MAXIMUM_THREADS"] = str(threads)
-    return {**os.environ, **fixed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return {**os.environ, **fixed, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
 
 
 def _row_of(lost: Lost) -> Row:
