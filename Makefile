@@ -11,10 +11,12 @@ STAMP  := $(VENV)/.installed
 PLUGIN := $(VENV)/plugin
 # One thread per linear algebra call: the matrices are small, and timings stay comparable.
 export OPENBLAS_NUM_THREADS ?= 1
+# Bytecode is kept, as kernels are: tests start hundreds of processes that import all of this.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install test test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-zoo
+.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -31,9 +33,14 @@ install:  ## make the environment (EXTRAS=dev,peers adds the libraries that benc
 $(STAMP): pyproject.toml
 	@$(MAKE) --no-print-directory install
 
-test: $(STAMP)  ## run all tests (JOBS=2 at a time)
-	$(BIN)/mcpframe warmup  # compiles the kernels once, before several processes want them
-	$(BIN)/python -m pytest -n $(JOBS)
+warmup: $(STAMP)  ## compile the kernels, once (JOBS=2 at a time)
+	$(BIN)/mcpframe warmup --jobs $(JOBS)
+
+test: warmup  ## run the tests, but the slow ones (JOBS=2 at a time)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow"
+
+test-slow: warmup  ## run the slow tests: benchmarks with peers, ten kills, kernels by Numba alone, ...
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
 
 test-numba: $(STAMP)  ## run short tests on the lowest versions of everything, and on the newest Numba (OPTIONS=oldest)
 	$(BIN)/python tests/support/numba_versions.py $(VENV)/numba $(JOBS) $(OPTIONS)

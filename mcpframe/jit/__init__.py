@@ -14,7 +14,7 @@ What keeps compiling short (and running fast), beside what the flags say:
 The environment variable MCPFRAME_JIT chooses another way to run them; see `mcpframe.jit.ways`.
 """
 
-from mcpframe.jit.cache import ready
+from mcpframe.jit.cache import largest_first, ready, settle, taking_turns
 from mcpframe.jit.kernels import (
     KERNELS,
     address,
@@ -70,9 +70,12 @@ __all__ = [
     "inline_extremum",
     "inline_reduction",
     "kernel",
+    "largest_first",
     "matrix_window",
     "primitive",
     "ready",
+    "settle",
     "span",
+    "taking_turns",
     "window",
 ]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,8 @@ _busy: list[Any] = []
 _seen: set[Any] = set()
 """Functions, helpers among them, whose compiling was announced: helpers are compiled once."""
 _lock = threading.RLock()
+_turns: list[Callable[[Any], AbstractContextManager[None]]] = [nullcontext]
+"""Last of it: within what a kernel is compiled, unless processes take turns."""
 
 
 def deferred(function: Callable[..., Any], signature: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -55,7 +58,8 @@ def settle(dispatcher: Any) -> None:
         if dispatcher in _pending and dispatcher not in _busy:
             _busy.append(dispatcher)
             try:
-                _pending[dispatcher]()
+                with _turns[-1](dispatcher):
+                    _pending[dispatcher]()
             finally:
                 _busy.remove(dispatcher)
                 del _pending[dispatcher]
@@ -72,6 +76,21 @@ def ready(*packages: str) -> None:
         module = dispatcher.py_func.__module__
         if not packages or any(f"{module}.".startswith(f"{package}.") for package in packages):
             settle(dispatcher)
+
+
+@contextmanager
+def taking_turns(turn: Callable[[Any], AbstractContextManager[None]]) -> Iterator[None]:
+    """Compile kernels within a context of one's own meanwhile, which may wait for other processes."""
+    _turns.append(turn)
+    try:
+        yield
+    finally:
+        _turns.remove(turn)
+
+
+def largest_first() -> list[Any]:
+    """Return the kernels that are not compiled yet, those that take longest at the head."""
+    return sorted(_pending, key=lambda kernel: -sum(map(code_size, reached_from([kernel]))))
 
 
 def _called(dispatcher: Any, *arguments: Any, **named: Any) -> Any:

@@ -1,4 +1,3 @@
-import os
 import re
 import subprocess
 import sys
@@ -96,16 +95,14 @@ def test_flags_have_no_type_and_options_do(run):
         ("mcpframe study ", {"run", "check", "report", "export"}),
     ],
 )
-def test_the_shell_completes_commands_and_names(words, offered):
-    asked = {
-        "_MCPFRAME_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }
-    finished = subprocess.run(
-        [sys.executable, "-m", "mcpframe"], env=os.environ | asked, capture_output=True, text=True
-    )
-    assert set(finished.stdout.split()) == offered
+def test_the_shell_completes_commands_and_names(words, offered, monkeypatch, capsys):
+    monkeypatch.setenv("_MCPFRAME_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    with pytest.raises(SystemExit) as end:
+        main([])
+    assert not end.value.code
+    assert set(capsys.readouterr().out.split()) == offered
 
 
 def test_a_paper_is_named_in_full_where_help_mentions_it(run):
