@@ -13,23 +13,20 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import GAP, MU, NORMAL, POINT, RECORD, RESTITUTION, TANGENT_1, TANGENT_2
 from mcpframe.contact.detection import records as rec
-from mcpframe.contact.detection.convex_pairs import Placed, coal_shape, meet
+from mcpframe.contact.detection.convex_pairs import Placed, coal_shape, meet, separation
 from mcpframe.contact.detection.materials import Rules, Surface
 from mcpframe.contact.detection.packing import kinds
 from mcpframe.contact.detection.patches import Patch, reduced
-from mcpframe.contact.detection.solids import Hull, solid_of
+from mcpframe.contact.detection.solids import Hull, Indices, solid_of
 from mcpframe.contact.detection.terrain import Terrain
 from mcpframe.contact.detection.terrain_pairs import TerrainPairs, Touch
 from mcpframe.contact.frames import contact_frame
 from mcpframe.exceptions import PluginError
 from mcpframe.multibody.model.shapes import HeightField
-
-Indices = NDArray[np.int64]
 
 
 class CoalPairs:
@@ -60,6 +57,8 @@ class CoalPairs:
                 self.spheres[i] = centre, float(np.linalg.norm(moved.points, axis=1).max())
         self._grounds = {i: TerrainPairs(self._coal, terrain) for i, terrain in self.terrains.items()}
         self._geometry: dict[int, Any] = {}
+        # A direction that kept two shapes apart may do so again.
+        self._apart: dict[tuple[int, int], Array] = {}
 
     def contacts(self, ID: Indices, XD: Array) -> tuple[Indices, Array]:
         """Return rows and records of all contacts of the candidates that the kernel has left out."""
@@ -98,7 +97,13 @@ class CoalPairs:
                 body = self._placed(other, *places[other])
                 touches = self._grounds[ground].contacts(*places[ground], body, margin)
                 return [Touch(side * n, patch) for n, patch in touches]
-        return [Touch(*meet(self._coal, self._placed(b, *places[b]), self._placed(a, *places[a]), margin))]
+        first, second = self._placed(b, *places[b]), self._placed(a, *places[a])
+        n = self._apart.get((a, b))
+        if n is not None and separation(first, second, n) > margin:
+            return []
+        n, patch = meet(self._coal, first, second, margin)
+        self._apart[a, b] = n
+        return [Touch(n, patch)]
 
     def _on_plane(self, mesh: Placed, R: Array, x: Array, side: float, margin: float) -> Touch:
         """Return the vertices of a hull within the margin of a half-space at R, x."""

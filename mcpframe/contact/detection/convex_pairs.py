@@ -51,7 +51,7 @@ def meet(
         margin: largest gap.
         hints: directions that may be near the normal, beside that of coal.
     """
-    gap, n, point = _distance(coal, first, second)
+    gap, n, point = _distance(coal, first, second, margin)
     if gap > margin:
         return n, NO_PATCH
     gap, n = _polished(first, second, *_snapped(first, second, gap, n))
@@ -91,9 +91,9 @@ def _snapped(first: Placed, second: Placed, gap: float, n: Array) -> tuple[float
             direction = normal_of(second.support(-n)[0], n)
         else:
             direction = _across_axes(first, second, n)
-        separation = _separation(first, second, direction)
-        if separation > gap:
-            gap, n = separation, direction
+        room = separation(first, second, direction)
+        if room > gap:
+            gap, n = room, direction
     return gap, n
 
 
@@ -112,7 +112,7 @@ def _polished(first: Placed, second: Placed, gap: float, n: Array) -> tuple[floa
     simplex = np.array([[0.0, 0.0], [NEARBY, 0.0], [0.0, NEARBY]])
     options = {"xatol": POLISHED, "fatol": 0.0, "initial_simplex": simplex}
     best = minimize(
-        lambda x: -_separation(first, second, around(x)), np.zeros(2), method="Nelder-Mead", options=options
+        lambda x: -separation(first, second, around(x)), np.zeros(2), method="Nelder-Mead", options=options
     )
     return max((gap, n), (-float(best.fun), around(best.x)), key=lambda found: found[0])
 
@@ -130,32 +130,35 @@ def _across_axes(first: Placed, second: Placed, n: Array) -> Array:
     return np.asarray(np.copysign(1.0, across @ d) * across / np.linalg.norm(across))
 
 
-def _distance(coal: Any, first: Placed, second: Placed) -> tuple[float, Array, Array]:
+def _distance(coal: Any, first: Placed, second: Placed, margin: float) -> tuple[float, Array, Array]:
     """Return signed distance, unit normal from the first to the second, and the middle between them.
 
     The signed distance of convex shapes is their largest separation over all directions: so of several
-    answers the normal with the largest one is the best, and none is too large.
+    answers the normal with the largest one is the best, and none is too large. One above the margin is
+    enough.
     """
     placed = [(p.geometry, coal.Transform3s(p.R, p.x)) for p in (first, second)]
     request = coal.DistanceRequest()
     request.gjk_max_iterations = request.epa_max_iterations = ITERATIONS
     n, middle = _centre_line(first, second), (first.x + second.x) / 2.0
-    gap = _separation(first, second, n)
+    gap = separation(first, second, n)
     for tolerance in TOLERANCES:
+        if gap > margin:
+            break
         request.gjk_tolerance = request.epa_tolerance = tolerance
         result = coal.DistanceResult()
         coal.distance(*placed[0], *placed[1], request, result)
         square = result.normal @ result.normal
         if abs(square - 1.0) < SQUARE:  # false for NaN as well
             direction = result.normal / np.sqrt(square)
-            separation = _separation(first, second, direction)
-            if separation > gap:
-                gap, n = separation, direction
+            room = separation(first, second, direction)
+            if room > gap:
+                gap, n = room, direction
                 middle = (result.getNearestPoint1() + result.getNearestPoint2()) / 2.0
     return gap, n, middle
 
 
-def _separation(first: Placed, second: Placed, n: Array) -> float:
+def separation(first: Placed, second: Placed, n: Array) -> float:
     """Return the room between two shapes along a direction."""
     return float(n @ (second.x - first.x)) - (first.reach(n) + second.reach(-n))
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.detection.solids import Support
+from mcpframe.contact.detection.solids import Indices, Support
 from mcpframe.contact.detection.thresholds import NEARLY_PARALLEL
+
+Mask = NDArray[np.bool_]
 
 ON_EDGE = 1e-9
 """Part of a support's size within which a corner on its edge is inside."""
@@ -54,26 +57,29 @@ class _Flat:
         self.size = float(np.abs(arms).max(initial=0.0))
         self.gradient = np.linalg.lstsq(arms, self.height - self.height[0], rcond=None)[0]
 
-    def height_at(self, place: Array) -> float:
-        return float(self.height[0] + (place - self.corners[0]) @ self.gradient)
+    def height_at(self, places: Array) -> Array:
+        """Return the heights at places [m, 2]."""
+        return np.asarray(self.height[0] + (places - self.corners[0]) @ self.gradient)
 
-    def edges(self) -> list[tuple[int, int]]:
-        return [(k, (k + 1) % self.n) for k in range(self.n)] if self.n > 2 else [(0, 1)][: self.n - 1]
+    def edges(self) -> tuple[Indices, Indices]:
+        """Return first and second corners of all edges: a polygon's, a segment's one, of a point none."""
+        first = np.arange(self.n if self.n > 2 else self.n - 1)
+        return first, (first + 1) % self.n
 
-    def holds(self, place: Array) -> bool:
-        """Return whether a place lies in the polygon, or beside the segment."""
+    def holds(self, places: Array) -> Mask:
+        """Return which of places [m, 2] lie in the polygon, or beside the segment."""
         if self.n == 1:
-            return False
-        arm, d = place - self.corners[0], self.corners[1] - self.corners[0]
+            return np.zeros(len(places), dtype=bool)
         if self.n == 2:
-            t, length = float(arm @ d), float(d @ d)
-            aside = abs(arm[0] * d[1] - arm[1] * d[0])
-            return -ON_EDGE * length <= t <= (1.0 + ON_EDGE) * length and aside <= NEARLY_PARALLEL * length
-        ahead = np.roll(self.corners, -1, axis=0) - self.corners
-        arms = place - self.corners
-        inward = ahead[:, 0] * arms[:, 1] - ahead[:, 1] * arms[:, 0]
-        turn = np.sign(_area(self.corners))
-        return bool((turn * inward >= -ON_EDGE * self.size * np.linalg.norm(ahead, axis=1)).all())
+            arm, d = places - self.corners[0], self.corners[1] - self.corners[0]
+            t, length = arm @ d, float(d @ d)
+            along = (t >= -ON_EDGE * length) & (t <= (1.0 + ON_EDGE) * length)
+            return np.asarray(along & (np.abs(_cross(arm, d)) <= NEARLY_PARALLEL * length))
+        ahead = self.corners[self.edges()[1]] - self.corners
+        inward = _cross(ahead, places[:, None, :] - self.corners)
+        turn = np.sign(_cross(self.corners, self.corners[self.edges()[1]]).sum())
+        room = ON_EDGE * self.size * np.hypot(ahead[:, 0], ahead[:, 1])
+        return np.asarray((turn * inward >= -room).all(axis=1))
 
 
 def overlap(first: Support, second: Support, frame: Array) -> Patch:
@@ -87,14 +93,11 @@ def overlap(first: Support, second: Support, frame: Array) -> Patch:
     p, q = _Flat(first, axes), _Flat(second, axes)
     found: list[tuple[Array, int]] = []
     for flat, other, start in ((p, q, 1), (q, p, 1 + CORNERS)):
-        found += [
-            (place, start + number % CORNERS)
-            for place, number in zip(flat.corners, flat.ids, strict=True)
-            if other.holds(place)
-        ]
+        inside = np.flatnonzero(other.holds(flat.corners)).tolist()
+        found += [(flat.corners[k], start + flat.ids[k] % CORNERS) for k in inside]
     found = _apart([*found, *_crossings(p, q)], SAME_PLACE * min(p.size, q.size))
     places = np.array([place for place, _ in found]).reshape(-1, 2)
-    low, high = (np.array([flat.height_at(place) for place in places]) for flat in (p, q))
+    low, high = p.height_at(places), q.height_at(places)
     points = np.column_stack([places, (low + high) / 2.0]) @ axes.T
     return reduced(Patch(points, high - low, [feature for _, feature in found]), places)
 
@@ -114,26 +117,30 @@ def normal_of(corners: Array, n: Array) -> Array:
 
 def _apart(found: list[tuple[Array, int]], room: float) -> list[tuple[Array, int]]:
     """Return corners without those that lie where an earlier one does."""
-    kept: list[tuple[Array, int]] = []
-    for place, feature in found:
-        if all(np.abs(place - other).max() > room for other, _ in kept):
-            kept.append((place, feature))
-    return kept
+    if not found:
+        return found
+    places = np.array([place for place, _ in found])
+    near = np.abs(places[:, None, :] - places).max(axis=2) <= room
+    kept: list[int] = []
+    for k in range(len(found)):
+        if not near[k, kept].any():
+            kept.append(k)
+    return [found[k] for k in kept]
 
 
 def _crossings(p: _Flat, q: _Flat) -> list[tuple[Array, int]]:
     """Return where edges of two flats cross, apart from their corners, with the number of the crossing."""
+    (i, i_next), (j, j_next) = p.edges(), q.edges()
+    a, b = (p.corners[i_next] - p.corners[i])[:, None], (q.corners[j_next] - q.corners[j])[None]
+    d, across = q.corners[j][None] - p.corners[i][:, None], _cross(a, b)
+    sine = ON_EDGE * np.hypot(a[..., 0], a[..., 1]) * np.hypot(b[..., 0], b[..., 1])
+    slope = np.where(np.abs(across) > sine, across, np.inf)  # parallel edges: at no place
+    s, t = _cross(d, b) / slope, _cross(d, a) / slope
+    within = (s > ON_EDGE) & (s < 1.0 - ON_EDGE) & (t > ON_EDGE) & (t < 1.0 - ON_EDGE)
     found = []
-    for i, i_next in p.edges():
-        for j, j_next in q.edges():
-            a, b = p.corners[i_next] - p.corners[i], q.corners[j_next] - q.corners[j]
-            across = a[0] * b[1] - a[1] * b[0]
-            if abs(across) > ON_EDGE * np.linalg.norm(a) * np.linalg.norm(b):
-                d = q.corners[j] - p.corners[i]
-                s, t = (d[0] * b[1] - d[1] * b[0]) / across, (d[0] * a[1] - d[1] * a[0]) / across
-                if ON_EDGE < s < 1.0 - ON_EDGE and ON_EDGE < t < 1.0 - ON_EDGE:
-                    edge = p.ids[i] % CORNERS * CORNERS + q.ids[j] % CORNERS
-                    found.append((p.corners[i] + s * a, 1 + 2 * CORNERS + edge))
+    for k, m in np.argwhere(within).tolist():
+        edge = p.ids[k] % CORNERS * CORNERS + q.ids[m] % CORNERS
+        found.append((p.corners[k] + s[k, m] * a[k, 0], 1 + 2 * CORNERS + edge))
     return found
 
 
@@ -147,6 +154,6 @@ def reduced(patch: Patch, places: Array) -> Patch:
     return Patch(patch.points[kept], patch.gaps[kept], [patch.features[k] for k in kept])
 
 
-def _area(corners: Array) -> float:
-    x, y = corners.T
-    return float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+def _cross(a: Array, b: Array) -> Array:
+    """Return the cross products of vectors in a plane [..., 2]."""
+    return np.asarray(a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0])

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL
@@ -25,6 +28,10 @@ RIM = 8
 COPLANAR = 1e-6
 """Difference of unit normals, and of offsets relative to the size, within which triangles are one face."""
 
+KEPT = 256
+"""Hulls of meshes that are kept: detectors of one robot, or of many alike, share them."""
+
+Indices = NDArray[np.int64]
 Support = tuple[Array, list[int]]
 """Corners in order [k, 3] and their numbers."""
 
@@ -143,12 +150,12 @@ class Hull:
             raise ModelError(
                 f"{name}: its convex hull has no volume ({str(error).splitlines()[0]})"
             ) from None
-        used = hull.vertices
-        number = {int(old): new for new, old in enumerate(used)}
-        corners = np.ascontiguousarray(points[used])
-        simplices = [tuple(number[int(i)] for i in simplex) for simplex in hull.simplices]
+        corners = np.ascontiguousarray(points[hull.vertices])
+        number = np.zeros(len(points), dtype=np.int64)
+        number[hull.vertices] = np.arange(len(corners))
         size = float(np.abs(corners).max())
-        faces, normals = _faces(corners, simplices, hull.equations, COPLANAR * size)
+        planes = hull.equations / [1.0, 1.0, 1.0, size]
+        faces, normals = _faces(corners, number[hull.simplices], planes, hull.neighbors)
         triangles = [(face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1)]
         return Hull(corners, triangles, faces, normals, _neighbours(len(corners), faces))
 
@@ -176,21 +183,40 @@ class Hull:
 
 
 def _faces(
-    points: Array, simplices: list[tuple[int, ...]], equations: Array, room: float
+    points: Array, simplices: Indices, planes: Array, beside: Indices
 ) -> tuple[list[list[int]], Array]:
-    """Return the faces that triangles of equal planes form, and their normals."""
-    faces: list[set[int]] = []
-    planes: list[Array] = []
-    for simplex, plane in zip(simplices, equations, strict=True):
-        for face, known in zip(faces, planes, strict=True):
-            if abs(plane[3] - known[3]) < room and np.abs(plane[:3] - known[:3]).max() < COPLANAR:
-                face.update(simplex)
-                break
-        else:
-            faces.append(set(simplex))
-            planes.append(plane)
-    normals = np.array(planes)[:, :3]
-    return [_around(points, sorted(face), n) for face, n in zip(faces, normals, strict=True)], normals
+    """Return the faces that triangles of equal planes form, and their normals.
+
+    Args:
+        points: vertices [n, 3].
+        simplices: triangles in no order [m, 3].
+        planes: their normals and offsets, the latter as shares of the size [m, 4].
+        beside: triangles across the edges of each [m, 3].
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    level = np.abs(planes[:, None, :] - planes[beside]).max(axis=2) < COPLANAR
+    here, edge = np.nonzero(level)
+    graph = coo_array((np.ones(len(here)), (here, beside[here, edge])), shape=(len(planes), len(planes)))
+    n_faces, face_of = connected_components(graph, directed=False)
+    order = np.argsort(face_of, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(face_of, minlength=n_faces))[:-1])
+    normals = planes[[part[0] for part in parts], :3]
+    turned = _outward(points, simplices, planes[:, :3])
+    faces = [
+        turned[part[0]] if len(part) == 1 else _around(points, np.unique(simplices[part]).tolist(), n)
+        for part, n in zip(parts, normals, strict=True)
+    ]
+    return faces, normals
+
+
+def _outward(points: Array, simplices: Indices, normals: Array) -> list[list[int]]:
+    """Return triangles counter-clockwise about their normals, the corner of lowest number first."""
+    a, b, c = np.sort(simplices, axis=1).T
+    right = np.einsum("ij,ij->i", np.cross(points[b] - points[a], points[c] - points[a]), normals) > 0.0
+    turned: list[list[int]] = np.where(right, [a, b, c], [a, c, b]).T.tolist()
+    return turned
 
 
 def _around(points: Array, face: list[int], n: Array) -> list[int]:
@@ -226,7 +252,22 @@ def solid_of(shape: Shape) -> Solid:
         corners = itertools.product(*((-edge / 2.0, edge / 2.0) for edge in shape.size))
         return Hull.of(np.array(list(corners)), "box")
     assert isinstance(shape, Mesh)
-    return Hull.of(_vertices(shape), f"mesh {shape.path}")
+    return _mesh_hull(shape, _stamp(shape.path))
+
+
+@lru_cache(maxsize=KEPT)
+def _mesh_hull(mesh: Mesh, stamp: tuple[int, int]) -> Hull:
+    """Return the hull of a mesh; that of a file which is still the same, as its stamp tells, is kept."""
+    return Hull.of(_vertices(mesh), f"mesh {mesh.path}")
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Return when a file was changed, and its length; zeros where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def _vertices(mesh: Mesh) -> Array:

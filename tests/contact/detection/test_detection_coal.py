@@ -248,6 +248,39 @@ def test_a_box_as_a_hull_has_six_faces_and_three_edges_at_every_corner():
         assert normal @ (hull.points[a] - centre) > 0.0
 
 
+def test_faces_of_a_hull_are_convex_polygons_about_their_normals(rng):
+    drum = np.array([[np.cos(a), np.sin(a), z] for z in (-1, 1) for a in np.linspace(0, 6, 12)])
+    for points in (drum, rng.standard_normal((60, 3))):
+        hull = Hull.of(points, "points")
+        edges = {(a, b) for face in hull.faces for a, b in zip(face, [*face[1:], face[0]], strict=True)}
+        assert len(edges) == sum(map(len, hull.faces))
+        assert {(b, a) for a, b in edges} == edges  # every edge has a face on both of its sides
+        for face, n in zip(hull.faces, hull.normals, strict=True):
+            assert face[0] == min(face)
+            assert (hull.points @ n).max() == pytest.approx((hull.points[face] @ n).min(), abs=1e-12)
+            for a, b, c in zip(face, [*face[1:], *face[:1]], [*face[2:], *face[:2]], strict=True):
+                arms = hull.points[b] - hull.points[a], hull.points[c] - hull.points[b]
+                assert np.cross(*arms) @ n > 0.0
+
+
+def test_a_mesh_is_read_once_and_anew_after_an_edit(box_mesh):
+    path = box_mesh()
+    hull = solid_of(Mesh(path))
+    assert solid_of(Mesh(path)) is hull
+    assert solid_of(Mesh(path, (2, 2, 2))) is not hull
+    with open(path, "a") as file:
+        file.write("v 0 0 3\nf 1 2 10\n")
+    assert solid_of(Mesh(path)).points.max() == 3.0
+
+
+def test_shapes_that_were_far_apart_meet_all_the_same(box_mesh):
+    found = Found(Mesh(box_mesh()), Mesh(box_mesh()))
+    for x in (3.0, 1.5, 1.0, 0.9, 2.0, 1.0):
+        contacts = found.at(Pose(), Pose((x, 0.1, 0.0)), NEAR).contacts
+        assert len(contacts) == (4 if x <= 1.0 else 0)
+        assert all(contact.gap == pytest.approx(x - 1.0, abs=1e-9) for contact in contacts)
+
+
 @pytest.mark.parametrize(
     "solid", [Rod(0.5, 0.0), Rod(0.5, 1.0), Bar(0.5, 1.0), solid_of(Box((1, 2, 3)))], ids=str
 )
