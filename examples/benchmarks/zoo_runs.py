@@ -61,6 +61,7 @@ class Drop:
         energy_change: kinetic, potential and springs of the PD, from start to end, J.
         energy_gain: largest rise of the same above its start, J.
         steps: that were taken.
+        certificate: the worst of all steps and impacts.
         failed: steps without a certified answer, by reason.
     """
 
@@ -77,6 +78,7 @@ class Drop:
     energy_change: float
     energy_gain: float
     steps: int
+    certificate: float
     failed: dict[str, int]
 
 
@@ -89,6 +91,7 @@ class FreeFall:
         dampers, limits: lost in the joints' dampers, and in impacts with joint limits.
         left: potential - kinetic - dampers - limits, as a share of the largest kinetic energy.
         limit_impacts: impacts with joint limits.
+        certificate: the worst of all steps and impacts.
     """
 
     dofs: int
@@ -99,6 +102,7 @@ class FreeFall:
     limits: float
     left: float
     limit_impacts: int
+    certificate: float
     failed: dict[str, int]
 
 
@@ -113,7 +117,7 @@ def drop(file: str, duration: float, keep_overlaps: bool = False) -> dict[str, A
         materials=Material(mu=MU),
         ignore=[] if keep_overlaps else sorted(overlaps),
         controllers=[holding(model, theta)],
-        stepping=Stepping(dt=DT, duration=duration, on_failure="best"),
+        stepping=Stepping(dt=DT, duration=duration, on_failure="best", certify="all"),
     )
     run, seconds = timed(scene)
     energy = run.total_energy + spring_energy(scene, run)
@@ -132,6 +136,7 @@ def drop(file: str, duration: float, keep_overlaps: bool = False) -> dict[str, A
             energy_change=float(energy[-1] - energy[0]),
             energy_gain=float((energy - energy[0]).max()),
             steps=len(run) - 1,
+            certificate=worst_certificate(run),
             failed=failures(run),
         )
     )
@@ -147,7 +152,7 @@ def free_fall(file: str, duration: float) -> dict[str, Any]:
         posture,
         project_rates(state) if model.closures else rates,
         ignore=["*"],
-        stepping=Stepping(dt=DT, duration=duration, on_failure="best"),
+        stepping=Stepping(dt=DT, duration=duration, on_failure="best", certify="all"),
     )
     run, seconds = timed(scene)
     potential = float(run.potential_energy[0] - run.potential_energy[-1])
@@ -155,8 +160,13 @@ def free_fall(file: str, duration: float) -> dict[str, Any]:
     dampers = float(np.trapezoid((model.damping * run.theta_dot**2).sum(axis=1), run.time))
     limits = float((run.impacts.energy_before - run.impacts.energy_after).sum())
     left = (potential - kinetic - dampers - limits) / float(run.kinetic_energy.max())
-    figures = (potential, kinetic, dampers, limits, left, len(run.impacts))
+    figures = (potential, kinetic, dampers, limits, left, len(run.impacts), worst_certificate(run))
     return asdict(FreeFall(model.n_dofs, seconds, *figures, failures(run)))
+
+
+def worst_certificate(run: Trajectory) -> float:
+    """Return the largest certificate of steps and impacts."""
+    return float(np.concatenate([run.certificate[1:], run.impacts.certificate]).max(initial=0.0))
 
 
 def robot(file: str) -> tuple[mf.Model, Array]:
