@@ -118,6 +118,7 @@ class Adaptation(WholeBody):
         self.IA[whole.INTERVAL], self.IA[whole.BY_CLUSTERS] = settings.interval, by_clusters
         self.IA[whole.AT_CONTACTS] = AT_CONTACTS[settings.at_contacts]
         contents = {
+            whole.FLOATING: work.integers(at.FLOATING),
             whole.SHAPE_BODY: work.integers(at.SHAPE_BODY),
             whole.FIRST_SHAPE: np.searchsorted(
                 work.integers(at.SHAPE_BODY), np.arange(start.skeleton.n_bodies + 1)

@@ -52,7 +52,7 @@ from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
 from mcpframe.simulation.memory.layer_packing import LayerTables, pressed
 from mcpframe.simulation.memory.recorded import RecordedRows
 from mcpframe.simulation.memory.sizes import ShapeSizes
-from mcpframe.simulation.memory.workspace import KEYS, Workspace
+from mcpframe.simulation.memory.workspace import KEYS, Workspace, floating_trees
 from mcpframe.simulation.overlaps import overlaps_of
 from mcpframe.simulation.recording.observation import Observer
 from mcpframe.simulation.recording.steps import StepBlock
@@ -174,6 +174,7 @@ class Engine:
         work.take_settings(scene)
         work.take_laws(self._law_rows)
         work.take_hinges(tree, self._motors)
+        work.integers(at.FLOATING)[:] = floating_trees(tree, self._IE, self._XE)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
         work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])
         work.doubles(at.CONSTANT)[:] = self._constant

@@ -52,6 +52,18 @@ def identity():
 
 
 @inline
+def point_inertia(m, r):
+    """Return the inertia of a mass at r about the origin, m (r·r 1 - r r*), by columns."""
+    e, h = identity(), m * r
+    square = dot(h, r)
+    return (
+        square * e[0] - spread_x(h) * r,
+        square * e[1] - spread_y(h) * r,
+        square * e[2] - spread_z(h) * r,
+    )
+
+
+@inline
 def load_matrix(X, i):
     """Return the 3 x 3 matrix stored by columns from X[i]."""
     return load(X, i), load(X, i + 4), load(X, i + 8)

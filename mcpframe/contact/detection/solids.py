@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -156,7 +157,7 @@ class Hull:
         size = float(np.abs(corners).max())
         planes = hull.equations / [1.0, 1.0, 1.0, size]
         faces, normals = _faces(corners, number[hull.simplices], planes, hull.neighbors)
-        triangles = [(face[0], face[k], face[k + 1]) for face in faces for k in range(1, len(face) - 1)]
+        triangles = [triangle for face in faces for triangle in _strip(face)]
         return Hull(corners, triangles, faces, normals, _neighbours(len(corners), faces))
 
     def reach(self, d: Array) -> float:
@@ -227,6 +228,20 @@ def _around(points: Array, face: list[int], n: Array) -> list[int]:
     order = [face[k] for k in np.argsort(angle, kind="stable")]
     first = order.index(min(order))
     return order[first:] + order[:first]
+
+
+def _strip(face: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Yield the triangles of a face, to and fro between its sides: no corner gets more than a few of them.
+
+    Libraries have a limit on those of one corner, which a fan in a round face of a fine mesh exceeds.
+    """
+    low, high = 0, len(face) - 1
+    while high - low > 1:
+        yield face[low], face[low + 1], face[high]
+        low += 1
+        if high - low > 1:
+            yield face[low], face[high - 1], face[high]
+            high -= 1
 
 
 def _neighbours(n: int, faces: list[list[int]]) -> list[list[int]]:

@@ -13,6 +13,8 @@ whether shapes are found by the balls of clusters."""
 # AT_CONTACTS
 NOTHING, EVENT, TWICE = range(3)
 """No choice; one after the step; one before it, with the impulses that it had, and the step once more."""
+FLOATING = WHOLE.integers("body")
+"""See `slots`."""
 N_SHAPES, N_LIMITS = WHOLE.count("shape"), WHOLE.count("limit")
 SHAPE_BODY, SHAPE_FRAMES = WHOLE.integers("shape"), WHOLE.doubles("shape", FRAME)
 FIRST_SHAPE = WHOLE.integers("body + 1")

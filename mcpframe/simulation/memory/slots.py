@@ -159,8 +159,9 @@ BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")
 """Rates at the middle of a step, before what forces alone do to them, when it was found out, and after."""
 HISTORY, HISTORY_BEFORE = doubles(4, "dof"), doubles(4, "dof")
 """Accelerations of the last steps, and what of them contacts, limits and closures did."""
-BY_ITSELF = integers("body")
-"""Bodies that turn without feeling others, see `drift`."""
+BY_ITSELF, FLOATING = integers("body"), integers("body")
+"""Bodies that turn without feeling others, see `drift`; of the roots of trees that float where these end, see
+`floating`, of other bodies 0."""
 # Forces at the hinges: applied ones, constant ones; dampers and springs.
 APPLIED, CONSTANT, DAMPING, STIFFNESS = doubles("dof"), doubles("dof"), doubles("dof"), doubles("dof")
 PULL, SPRINGS, DAMPERS, SPRING_RATES, DAMPER_RATES = (doubles("dof") for _ in range(5))

@@ -13,6 +13,7 @@ from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import scratch_room
 from mcpframe.contact.limits import all_limits
 from mcpframe.jit.memory import MATRIX, VECTOR
+from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory import records as rec
 from mcpframe.multibody.memory.loop_packing import dof_places
 from mcpframe.multibody.model.tree import Tree
@@ -214,6 +215,23 @@ def _lasting_forms(law: LawRows) -> int:
     disc = [width for _, width, _ in law.discs] == [forms - 1] and np.array_equal(law.C, np.eye(forms))
     coulomb = along and (law.mu is not None or disc)
     return forms if not yields and (forms == law.m == 1 or coulomb) else 0
+
+
+def floating_trees(tree: Tree, IE: Indices, XE: Array) -> Indices:
+    """Return where the trees of roots end that float, see `mcpframe.simulation.step.moving.floating`; else 0.
+
+    They are on a free hinge, with links behind it, and no closure holds them to the world or to another tree.
+    """
+    table = rec.MEMORY.part(tree.skeleton.I, tree.skeleton.X, rec.TREE)
+    closures, terms = (loops.MEMORY.part(IE, XE, part) for part in (loops.LOOPS, loops.TERMS))
+    between = closures[closures[:, loops.L_KIND] != loops.GEAR][:, [loops.L_BODY_A, loops.L_BODY_B]]
+    pairs = np.concatenate([between, terms[:, [loops.T_BODY, loops.T_PARENT]]])
+    roots, ends = np.flatnonzero(table[:, rec.PARENT] < 0), np.zeros(len(table), dtype=np.int64)
+    for root, end in zip(roots, np.append(roots[1:], len(table)), strict=False):
+        inside = (pairs >= root) & (pairs < end)
+        if table[root, rec.KIND] == rec.FREE and end > root + 1 and (inside[:, 0] == inside[:, 1]).all():
+            ends[root] = end
+    return ends
 
 
 def bodies_by_themselves(tree: Tree) -> NDArray[np.bool_]:

@@ -40,6 +40,7 @@ from mcpframe.simulation.step.jam import record_jam
 from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take_history
 from mcpframe.simulation.step.layers import leave_out_soft, remember, take_in_soft
 from mcpframe.simulation.step.moving.closing import keeps_motion, settle
+from mcpframe.simulation.step.moving.floating import keep_momentum
 from mcpframe.simulation.step.push import observe
 from mcpframe.simulation.step.record import take_impulses, take_modes
 from mcpframe.simulation.step.solve import STEP
@@ -98,6 +99,8 @@ def take(run, X, Y, h):
     take_impulses(run)
     take_modes(run)
     code = settle(run, Y, run.XS[at.TIME] + h) if run.IE[N_LOOP_ROWS] > 0 else at.DONE
+    if code == at.DONE and run.IS[at.BY_KICK] != 0 and run.IS[at.EULER] == 0:
+        keep_momentum(run, X, Y, run.IS[at.AFTER] if held else run.IS[at.KICKED], h)
     return keeps_motion(run, Y) if code == at.DONE else code
 
 

@@ -8,6 +8,7 @@ from detection_scenes import Found, free_link, largest_separation, random_pose, 
 
 from mcpframe.contact.detection import Detector, Material
 from mcpframe.contact.detection import records as rec
+from mcpframe.contact.detection.convex_pairs import coal_shape
 from mcpframe.contact.detection.solids import Bar, Hull, Rod, solid_of
 from mcpframe.exceptions import ModelError, PluginError
 from mcpframe.multibody import Model
@@ -261,6 +262,19 @@ def test_faces_of_a_hull_are_convex_polygons_about_their_normals(rng):
             for a, b, c in zip(face, [*face[1:], *face[:1]], [*face[2:], *face[:2]], strict=True):
                 arms = hull.points[b] - hull.points[a], hull.points[c] - hull.points[b]
                 assert np.cross(*arms) @ n > 0.0
+
+
+def test_a_round_face_of_many_corners_has_no_corner_with_many_triangles():
+    ring = np.linspace(0.0, 2.0 * np.pi, 601)[:-1]
+    disc = np.column_stack([np.cos(ring), np.sin(ring)])
+    hull = Hull.of(np.vstack([np.insert(disc, 2, z, axis=1) for z in (0.0, 0.1)]), "disc")
+    assert np.bincount(np.ravel(hull.triangles)).max() <= 7  # three in the disc, two in each of two sides
+    corners = hull.points[np.array(hull.triangles)]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    volume = np.einsum("ij,ij->", across, corners[:, 0]) / 6.0
+    assert volume == pytest.approx(0.1 * np.pi, rel=1e-4)
+    found = coal_shape(pytest.importorskip("coal"), hull)
+    assert found.num_points == 1200
 
 
 def test_a_mesh_is_read_once_and_anew_after_an_edit(box_mesh):

@@ -231,6 +231,18 @@ def write_hinges(I, X, IT, IA, XA, IS, XS):
 
 
 @callee
+def write_floating(I, IA, IS):
+    """Write where the trees of clusters end that float."""
+    end = I[N_BODIES]
+    for c in range(I[N_BODIES] - 1, -1, -1):
+        is_root = get(I, I[TREE] + c * TREE_ROW + PARENT) < 0
+        floats = is_root and get(IA, IA[whole.FLOATING] + get(IA, IA[rec.HINGE_BODY] + c)) > 0
+        put(IS, IS[at.FLOATING] + c, end if floats else 0)
+        if is_root:
+            end = c
+
+
+@callee
 def write_limits(I, IT, IA, XA, IS, XS):
     """Write the limits of active joints; those of rigid ones are nowhere near."""
     for i in range(IS[at.N_LIMITS]):
@@ -337,6 +349,7 @@ def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
     copy_clusters(I, X, Y)
     copy_clusters(I, X, Z)
     write_hinges(I, X, IT, IA, XA, IS, XS)
+    write_floating(I, IA, IS)
     write_limits(I, IT, IA, XA, IS, XS)
     write_shapes(IA, XA, ID, XD, IS, XS)
     if IA[whole.BY_CLUSTERS] != 0:

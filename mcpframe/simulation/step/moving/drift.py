@@ -41,8 +41,8 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.moving.motion import put_three, rotate, rotate_back, three, turn_quaternion
-from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load, put, vector, x_of, y_of, z_of
+from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
+from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of
 
 LONGEST_TURN = 0.3
 """Radians that one application of the rule turns a body; more are taken in parts."""
@@ -74,13 +74,7 @@ def inertia_about(I, X, k, kind):
     c = I[CONSTANTS] + k * CONSTANT
     J = load(X, c + C_INERTIA), load(X, c + C_INERTIA + 4), load(X, c + C_INERTIA + 8)
     if kind == BALL:
-        com, m = three(X, c + C_COM), get(X, c + C_MASS)
-        s = m * dot(com, com)
-        J = (
-            J[0] + vector(s, 0.0, 0.0) - (m * x_of(com)) * com,
-            J[1] + vector(0.0, s, 0.0) - (m * y_of(com)) * com,
-            J[2] + vector(0.0, 0.0, s) - (m * z_of(com)) * com,
-        )
+        J = plus_matrix(J, point_inertia(get(X, c + C_MASS), three(X, c + C_COM)))
     return J
 
 
