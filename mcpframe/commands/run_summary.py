@@ -36,6 +36,7 @@ def summary(trajectory: Trajectory, scene: Scene | None = None) -> Table:
         ("impacts", *_impacts(trajectory)),
         ("energy", _energy(trajectory), True),
         *(() if scene is None else _found(scene, trajectory)),
+        *_contact_model(trajectory),
         ("residual", f"at most {np.nanmax(trajectory.residual, initial=0.0):.1e}", True),
         ("certificate", _certificate(trajectory), True),
         ("not solved", f"{len(trajectory.failed)} steps", not len(trajectory.failed)),
@@ -43,6 +44,18 @@ def summary(trajectory: Trajectory, scene: Scene | None = None) -> Table:
     ):
         table.add_row(name, Text(text, style="" if good else "bold red"))
     return table
+
+
+def _contact_model(trajectory: Trajectory) -> list[tuple[str, str, bool]]:
+    """Return how long contacts yielded, how unique rigid forces were, and the switches."""
+    if not (trajectory.contact_model >= 0).any():
+        return []
+    told = trajectory.unique != 0
+    unique, yields = int((trajectory.unique > 0).sum()), int((trajectory.contact_model > 0).sum())
+    lowest = np.nanmin(trajectory.margin, initial=np.inf)
+    margin = f", margin at least {lowest:.3g}" if np.isfinite(lowest) else ""
+    text = f"rigid forces unique in {unique} of {int(told.sum())} steps{margin}; compliant in {yields}"
+    return [("contact model", text, True), *(("", str(switch), True) for switch in trajectory.switches)]
 
 
 def _found(scene: Scene, trajectory: Trajectory) -> list[tuple[str, str, bool]]:

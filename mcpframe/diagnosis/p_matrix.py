@@ -28,6 +28,8 @@ from mcpframe.jit import Matrix, VectorOut, callee, kernel
 
 EXACT_LIMIT = 16
 """Most rows for the exact test and the margin: 2^n minors."""
+CHEAP_LIMIT = 8
+"""Most rows whose minors take no longer than the tests before them."""
 ROUNDING = 1e-13
 """Pivot of a matrix of unit diagonal that counts as none."""
 UNDECIDED, DIAGONAL, CHOLESKY, H_MATRIX, RUMP, MINORS = range(6)
@@ -157,14 +159,9 @@ def least_minor(work, n, enough):
     return least
 
 
-@kernel(Matrix, VectorOut)
-def p_matrix_test(A, work):
-    """Return which test has decided, negative where A is not P.
-
-    Args:
-        A: square.
-        work: scratch of `work_size(n)`.
-    """
+@callee
+def p_matrix_decision(A, work):
+    """Return which test has decided, negative where A is not P; see `p_matrix_test`."""
     n = A.shape[0]
     if not scaled_to_unit_diagonal(A, work, n):
         return -DIAGONAL
@@ -179,12 +176,40 @@ def p_matrix_test(A, work):
     return MINORS if least_minor(work, n, ROUNDING) > ROUNDING else -MINORS
 
 
+@callee
+def least_margin(A, work, enough):
+    """Return the margin of A, or, where it has many rows, a lower bound of it that is more than enough.
+
+    Where S = (A + A*)/2, of unit diagonal, is definite, det S <= det S_αα <= det A_αα for all principal
+    submatrices [Fischer; Ostrowski and Taussky 1951]. NaN for more than `EXACT_LIMIT` rows without such a
+    bound.
+    """
+    n = A.shape[0]
+    scaled_to_unit_diagonal(A, work, n)
+    if n > CHEAP_LIMIT and is_definite(work, n):
+        bound = 1.0
+        for k in range(n):
+            bound *= work[n * n + k * n + k]
+        if bound > enough:
+            return bound
+    return least_minor(work, n, -math.inf) if n <= EXACT_LIMIT else math.nan
+
+
+@kernel(Matrix, VectorOut)
+def p_matrix_test(A, work):
+    """Return which test has decided, negative where A is not P.
+
+    Args:
+        A: square.
+        work: scratch of `work_size(n)`.
+    """
+    return p_matrix_decision(A, work)
+
+
 @kernel(Matrix, VectorOut)
 def p_matrix_margin(A, work):
     """Return the least principal minor over the product of its diagonal entries, of at most 16 rows."""
-    n = A.shape[0]
-    scaled_to_unit_diagonal(A, work, n)
-    return least_minor(work, n, -math.inf)
+    return least_margin(A, work, math.inf)
 
 
 def work_size(n: int) -> int:

@@ -23,6 +23,8 @@ from mcpframe.jit.kernels import primitive
 SIZE, INFO, ONE, TRANSPOSED, LAPACK_WORK = range(5)
 """Integers that LAPACK reads and writes by their addresses, and how many there are; of each it takes the
 lower half."""
+SCRATCH, NO, EIGENVALUE_WORK = LAPACK_WORK, LAPACK_WORK + 1, LAPACK_WORK + 2
+"""Those that eigenvalues take besides."""
 
 
 def lapack_addresses() -> tuple[int, int]:
@@ -30,6 +32,11 @@ def lapack_addresses() -> tuple[int, int]:
     names = "dgetrf", "dgetrs"
     factor, solve = (get_cython_function_address("scipy.linalg.cython_lapack", name) for name in names)
     return factor, solve
+
+
+def eigenvalue_address() -> int:
+    """Return where LAPACK's dgeev begins."""
+    return int(get_cython_function_address("scipy.linalg.cython_lapack", "dgeev"))
 
 
 def _factor(address: int, A: Any, pivots: Any, work: Any) -> None:
@@ -42,6 +49,33 @@ def _factor(address: int, A: Any, pivots: Any, work: Any) -> None:
 def _solve(address: int, A: Any, pivots: Any, b: Any, work: Any) -> None:
     n = A.shape[0]
     b[:n] = lapack.dgetrs(A.T, pivots.view(np.int32)[:n], b[:n], trans=1)[0]
+
+
+def _eigenvalues(address: int, A: Any, scratch: Any, work: Any) -> None:
+    n = A.shape[0]
+    real, imaginary, _, _, work[INFO] = lapack.dgeev(A.T, compute_vl=0, compute_vr=0)
+    scratch[:n], scratch[n : 2 * n] = real, imaginary
+
+
+@primitive(_eigenvalues)
+def lapack_eigenvalues(typing_context: Any, address: Any, A: Any, scratch: Any, work: Any) -> Any:
+    """Write the eigenvalues of A [n, n], which is used up: real parts, imaginary parts, then scratch [8 n].
+
+    Work[SIZE] is n, work[ONE] 1, work[SCRATCH] at most the doubles of scratch behind 2 n, work[NO] ord("N");
+    work[INFO] afterwards 0 where it went well.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        A, scratch, work = _data(context, builder, signature, values, (1, 2, 3))
+        n, info, one, room, no = (_entry(builder, work, k) for k in (SIZE, INFO, ONE, SCRATCH, NO))
+        size = builder.load(n)
+        real, imaginary = scratch, builder.gep(scratch, [size])
+        rest = builder.gep(imaginary, [size])
+        none = (A, one, A, one)  # vectors that are not asked for
+        _call(builder, values[0], (no, no, n, A, n, real, imaginary, *none, rest, room, info))
+        return context.get_dummy_value()
+
+    return types.void(types.intp, A, scratch, work), generate
 
 
 @primitive(_factor)

@@ -192,7 +192,7 @@ class Scene:
     def detector(self, margin: float = 0.0) -> Detector:
         """Return what finds the contacts of the scene's shapes with gaps up to a margin, in metres."""
         stepping, materials = self.stepping, self.materials
-        if stepping.contact_model == "compliant":
+        if stepping.contact_model == "compliant" and stepping.switches == "never":
             materials = on_layer(materials, stepping.layer.springs())
         return Detector(self.model, self.ignore, materials, margin, self.neighbours, self.points_on)
 

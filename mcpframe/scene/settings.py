@@ -60,7 +60,47 @@ just meets its tolerance, which is absolute, is off by more where impulses are s
 
 
 class LayerSettings(SpringOptions, Settings):
-    """The layer of all contacts that have none of their own, where the contact model is compliant."""
+    """The layer of contacts that yield, where the contact model is compliant, or while it is."""
+
+    pressed: bool = Field(
+        default=False,
+        description="compliant: contacts begin with the forces that rigid ones have in a first step",
+    )
+
+
+class Switching(Settings):
+    """When contacts yield and when they are rigid again, where the contact model is auto [S00, section 4]."""
+
+    yield_margin: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(
+        default=0.0, description="rigid contacts yield where the margin of uniqueness is no more than that"
+    )
+    rigid_margin: Annotated[float, Field(ge=0.0, lt=1.0)] = Field(
+        default=0.05, description="and may be rigid again where it is more than that"
+    )
+    dwell: int = Field(default=3, ge=1, description="steps running in which they may, before they are")
+    slip_speed: Positive = Field(
+        default=1e-3,
+        description="speed with which surfaces that are at their friction must really slide, m/s",
+    )
+    agreement: Positive = Field(
+        default=0.1,
+        description="share of the largest force by which forces of the layer may differ from rigid ones",
+    )
+    damped: Positive = Field(
+        default=1.0, description="share of the largest force that dampers along normals may take"
+    )
+    settle: Positive = Field(
+        default=1.0,
+        description="s in which gaps that a layer leaves are taken away; their speeds in a tenth of it",
+    )
+
+    @field_validator("rigid_margin")
+    @classmethod
+    def _has_hysteresis(cls, value: float, info: ValidationInfo) -> float:
+        least = info.data.get("yield_margin", 0.0)
+        if value < least:
+            raise OptionError(f"{value}: must not be below yield_margin = {least}")
+        return value
 
 
 class Stepping(Settings):
@@ -132,11 +172,17 @@ class Stepping(Settings):
     max_trials: int = Field(
         default=20_000, ge=1, description="trials of one step before the run stops and says why"
     )
-    contact_model: Literal["rigid", "compliant"] = Field(
-        default="rigid", description="contacts are rigid, or have a layer that yields"
+    contact_model: Literal["rigid", "compliant", "auto"] = Field(
+        default="rigid",
+        description="contacts are rigid; yield by a layer; or are rigid while that has one stable answer",
     )
     layer: LayerSettings = Field(
         default=LayerSettings(), description="table: the layer of contacts that yield"
+    )
+    switching: Switching = Field(default=Switching(), description="table: when auto switches")
+    diagnose: bool = Field(
+        default=False,
+        description="tell of every step whether its rigid forces were unique and stable; auto always does",
     )
     friction: Literal["polygon", "cone"] | None = Field(
         default=None,
@@ -177,10 +223,23 @@ class Stepping(Settings):
             baumgarte=usual if self.baumgarte is None else self.baumgarte,
         )
 
-    @field_validator("layer", mode="before")
+    @property
+    def switches(self) -> Literal["never", "once", "both"]:
+        """Whether contacts become compliant once, after a first step, or both ways."""
+        if self.contact_model == "auto":
+            return "both"
+        return "once" if self.contact_model == "compliant" and self.layer.pressed else "never"
+
+    @property
+    def diagnoses(self) -> bool:
+        """Whether steps are judged, as those must be that switch."""
+        return bool(self.diagnose) or self.switches != "never"
+
+    @field_validator("layer", "switching", mode="before")
     @classmethod
-    def _from_table(cls, value: Any) -> Any:
-        return LayerSettings(**value) if isinstance(value, Mapping) else value
+    def _from_table(cls, value: Any, info: ValidationInfo) -> Any:
+        tables: dict[str | None, type[Settings]] = {"layer": LayerSettings, "switching": Switching}
+        return tables[info.field_name](**value) if isinstance(value, Mapping) else value
 
     @field_validator("limit_restitution")
     @classmethod

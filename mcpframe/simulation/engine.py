@@ -24,6 +24,7 @@ from mcpframe.contact.law_kernel import pack_laws
 from mcpframe.contact.layers.springs import SpringLayer
 from mcpframe.exceptions import ModelError, NotSolvedError
 from mcpframe.jit import address, cycles, kernel
+from mcpframe.jit.lapack import eigenvalue_address
 from mcpframe.jit.memory import VECTOR, aligned_copy
 from mcpframe.multibody.adaptive.entries import choose, rigidify, write_pieces
 from mcpframe.multibody.closures import closure_rows
@@ -46,6 +47,7 @@ from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
 from mcpframe.simulation.hosting import HostStages
+from mcpframe.simulation.judged import check_judged
 from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
@@ -59,6 +61,7 @@ from mcpframe.simulation.recording.steps import StepBlock
 from mcpframe.simulation.step.adaptive.adapt import adapt
 from mcpframe.simulation.step.advance import advance
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
+from mcpframe.simulation.step.contact_model.judging import judge
 from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_endless, why_unmoved
 
 Indices = NDArray[np.int64]
@@ -95,7 +98,8 @@ class Engine:
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
         self._law_rows, self._limit_law = laws, len(laws) - 2
         self._laws = pack_laws(laws, half, stepping.dt)
-        self._layers = LayerTables.of(laws, half, quarter, stepping.dt)
+        switched = None if stepping.switches == "never" else stepping.layer.springs()
+        self._layers = LayerTables.of(laws, half, quarter, stepping.dt, switched, self._limit_law)
         self._formulation, self._solver = None, None
         exact = stepping.formulation.directions == EXACT_CONE
         self._exact = exact or any(law.discs for law in laws)
@@ -105,6 +109,8 @@ class Engine:
             )
         if self._formulation is not None:
             self._solver = stepping.solver.stage(self._exact)
+        if stepping.diagnoses:
+            check_judged(scene, laws, self._formulation is not None)
         self._host = HostStages(scene, Together(model, foreign), self.detector, (self._IE, self._XE), observe)
         start = scene.initial_state()
         self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
@@ -149,7 +155,8 @@ class Engine:
         A[[at.INVERSE, at.HOST]] = address(inverse_dynamics), self._host.door.address
         A[[at.PUSH_ERROR, at.GIFT_ERROR]] = address(push_error), address(gift_error)
         A[[at.FORCE_ERROR, at.ADAPT]] = address(force_error), address(adapt)
-        A[at.CERTIFY_CONES] = address(certify_cones)
+        A[at.CERTIFY_CONES], A[at.JUDGE] = address(certify_cones), address(judge)
+        A[at.EIGENVALUES] = eigenvalue_address()
         A[[at.CHOOSE_JOINTS, at.RIGIDIFY, at.WRITE_PIECES]] = (
             address(choose),
             address(rigidify),
@@ -169,8 +176,9 @@ class Engine:
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
         stages, laws = (self._formulation, self._solver), (self._laws, self._layers)
-        fourth = scene.stepping.integrator == "rk4"
-        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact, fourth)
+        judged = scene.stepping.diagnoses
+        lasting = judged or scene.stepping.integrator == "rk4"
+        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact, lasting, judged)
         work.take_settings(scene)
         work.take_laws(self._law_rows)
         work.take_hinges(tree, self._motors)

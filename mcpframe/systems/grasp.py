@@ -11,7 +11,7 @@ from mcpframe.exceptions import ModelError
 from mcpframe.multibody.model.hinge import Hinge
 from mcpframe.multibody.model.link import WORLD, Link
 from mcpframe.multibody.model.model import Model
-from mcpframe.multibody.model.shapes import Capsule, Ellipsoid, Geometry
+from mcpframe.multibody.model.shapes import Capsule, Ellipsoid, Geometry, Plane
 from mcpframe.spatial.transforms import Pose
 
 Z = (0.0, 0.0, 1.0)
@@ -20,9 +20,11 @@ LINKS = ("right_1", "right_2", "left_1", "left_2")
 LENGTH, PALM = 0.20, 0.10
 RADII = (0.15, 0.11, 0.3)
 """Of the object, m; it is an ellipse in the plane, and high enough for no link to slip over it."""
+FLAT, THICKNESS = 0.06, 0.01
+"""Of the object that lies on a palm, half its height, at which the fingers are; radius of their links, m."""
 
 
-def whole_arm_grasp(gravity: float = 0.0) -> Model:
+def whole_arm_grasp(gravity: float = 0.0, spatial: bool = False) -> Model:
     """Ellipse held by two fingers of two links each, one contact per link, in the plane z = 0 [S00].
 
     theta: x, y and angle of the object; angle of right_1 from x, of right_2 from right_1; the same of left_1,
@@ -33,24 +35,30 @@ def whole_arm_grasp(gravity: float = 0.0) -> Model:
 
     Args:
         gravity: along -y, m/s²; none in the paper, whose plane is horizontal.
+        spatial: the same in space: the object, an ellipsoid 0.12 m high, is free and lies on a palm, z = 0,
+            fingers are 0.06 m above it and 0.02 m thick, and gravity, 9.81 m/s² unless given, is along -z.
     """
-    half = PALM / 2.0
+    half, height, radius = PALM / 2.0, FLAT if spatial else 0.0, THICKNESS if spatial else 0.0
+    radii = (*RADII[:2], FLAT) if spatial else RADII
     body = Link(
         "object",
-        hinge=Hinge("planar", Z),
+        hinge=Hinge("free") if spatial else Hinge("planar", Z),
         mass=1.69,
         inertia=np.diag([0.7e-2, 1.1e-2, 1.46e-2]),
-        geometry=Geometry(Ellipsoid(RADII), name="object"),
+        geometry=Geometry(Ellipsoid(radii), name="object"),
     )
     links = [body]
     for side, x in (("right", half), ("left", -half)):
-        links.append(_link(f"{side}_1", WORLD, (x, 0.0, 0.0)))
-        links.append(_link(f"{side}_2", f"{side}_1", (LENGTH, 0.0, 0.0)))
+        links.append(_link(f"{side}_1", WORLD, (x, 0.0, height), radius))
+        links.append(_link(f"{side}_2", f"{side}_1", (LENGTH, 0.0, 0.0), radius))
+    if spatial:
+        down = (0.0, 0.0, -(gravity or 9.81))
+        return Model(links, name="spatial_grasp", geometry=(Geometry(Plane(), name="palm"),), gravity=down)
     palm = Geometry(Capsule(0.0, PALM), Pose(rotation=ALONG_X), "palm")
     return Model(links, name="whole_arm_grasp", geometry=(palm,), gravity=(0.0, -gravity, 0.0))
 
 
-def _link(name: str, parent: str, place: Sequence[float]) -> Link:
+def _link(name: str, parent: str, place: Sequence[float], radius: float) -> Link:
     middle = (LENGTH / 2.0, 0.0, 0.0)
     return Link(
         name,
@@ -60,7 +68,7 @@ def _link(name: str, parent: str, place: Sequence[float]) -> Link:
         mass=0.5,
         com=middle,
         inertia=np.diag([1e-5, 1.67e-3, 1.67e-3]),
-        geometry=Geometry(Capsule(0.0, LENGTH), Pose(middle, ALONG_X), name),
+        geometry=Geometry(Capsule(radius, LENGTH), Pose(middle, ALONG_X), name),
     )
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mcpframe.arrays import Array
+from mcpframe.arrays import Array, frozen
 from mcpframe.contact.acceleration_step import AccelerationStep, curved_bias
 from mcpframe.contact.contact import Contact, ContactSet
 from mcpframe.contact.contact_motion import contact_velocities
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 OBJECT, FINGERS = slice(0, 3), slice(3, 7)
 NEAR = 1e-9
 """Gap within which links touch, m: they do so to rounding."""
+REMEMBERED = 8192
+"""Times whose torques are kept: runs of one motion ask for the same."""
 INSIDE = 1e-4
 """Time before the start and after the end of a motion at which directions of slip are taken, s."""
 
@@ -140,6 +142,36 @@ class GraspMotion:
         needed = state.mass_matrix() @ self.acceleration(state, time) + state.bias_force() - rows.T @ forces
         needed[OBJECT] = 0.0
         return needed
+
+
+@lru_cache
+def _motion(*parts: Any) -> GraspMotion:
+    return GraspMotion(*parts)
+
+
+@lru_cache(REMEMBERED)
+def _torques(time: float, *parts: Any) -> Array:
+    return frozen(_motion(*parts).torques(time))
+
+
+def grasp_torques(
+    state: State,
+    time: float,
+    *,
+    start: Sequence[float],
+    end: Sequence[float],
+    mu: Sequence[float],
+    duration: float = 1.0,
+    grip: float = 1.0,
+) -> Array:
+    """Return the hinge forces of a motion [7] at a time, whatever the state: a controller for scenes.
+
+    Args:
+        state: is not looked at.
+        time: s.
+        start, end, mu, duration, grip: as of `GraspMotion`.
+    """
+    return _torques(min(time, duration), tuple(start), tuple(end), tuple(mu), duration, grip)
 
 
 def gripping_forces(G: Array, load: Array, grip: float) -> Array:

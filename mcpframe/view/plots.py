@@ -149,6 +149,29 @@ def choice(figure: FigureBase, trajectory: Trajectory) -> None:
     figure.align_ylabels()
 
 
+def judgement(figure: FigureBase, trajectory: Trajectory) -> None:
+    """Plot how unique rigid forces are and how fast a layer leaves them; shaded where contacts yield."""
+    margin, growth = figure.subplots(2, 1, sharex=True)
+    time, yields = trajectory.time, trajectory.contact_model > 0
+    margin.plot(time, trajectory.margin, color=BLUE, linewidth=1.2)
+    growth.plot(time, trajectory.growth, color=VERMILION, linewidth=1.0)
+    for axis in (margin, growth):
+        axis.axhline(0.0, color=BLACK, linewidth=0.6)
+        for first, last in _stretches(yields):
+            axis.axvspan(time[max(first - 1, 0)], time[last], color=ORANGE, alpha=0.2, linewidth=0)
+        _ticks(axis, np.array([switch.time for switch in trajectory.switches]), "v", BLACK, "switches")
+    tidy(margin, "margin of uniqueness")
+    tidy(growth, "growth of a layer [1/s]", TIME)
+    _legend_above(margin)
+    figure.align_ylabels()
+
+
+def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last of all runs of true flags."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [(int(a), int(b) - 1) for a, b in edges.reshape(-1, 2)]
+
+
 def vertical_motion(trajectory: Trajectory, node: Node | str) -> tuple[Array, Array, Array]:
     """Return times, heights and velocities along the vertical of a node, at `MOST_POINTS` steps at most."""
     every = max(1, -(-len(trajectory) // MOST_POINTS))
@@ -166,12 +189,14 @@ def mode_counts(trajectory: Trajectory) -> NDArray[np.int64]:
 
 def _plots(trajectory: Trajectory, node: Node | str | None) -> dict[str, Callable[[FigureBase], None]]:
     adaptive = {"choice": lambda figure: choice(figure, trajectory)}
+    judged = {"contact_model": lambda figure: judgement(figure, trajectory)}
     return {
         "motion": lambda figure: motion(figure, trajectory, node),
         "energy": lambda figure: energy(figure, trajectory),
         "contacts": lambda figure: contacts(figure, trajectory),
         "solve_time": lambda figure: solve_time(figure, trajectory),
         **(adaptive if (trajectory.active_joints >= 0).any() else {}),
+        **(judged if (trajectory.contact_model >= 0).any() else {}),
     }
 
 

@@ -222,8 +222,19 @@ def figures(trajectory: Trajectory, k: int, marks: ContactMarks) -> str:
             f"penetration {trajectory.penetration[k]:.1e} m  ",
             f"energy {trajectory.total_energy[k]:.6g} J  ",
             solve if np.isnan(certificate) else f"{solve}, certificate {certificate:.1e}",
+            *_judgement(trajectory, k),
         ]
     )
+
+
+def _judgement(trajectory: Trajectory, k: int) -> list[str]:
+    """Return what contacts are in a step, and how unique rigid forces."""
+    model = int(trajectory.contact_model[k])
+    if model < 0:
+        return []
+    again = "" if np.isnan(trajectory.force_jump[k]) else " from here on"
+    told = f"margin {trajectory.margin[k]:.3g}, growth {trajectory.growth[k]:.3g} 1/s"
+    return [f"  \n{'compliant' if model else 'rigid'} contacts{again}: {told}"]
 
 
 def legend(full_force: float) -> str:

@@ -6,8 +6,19 @@ import numpy as np
 import pytest
 
 from mcpframe.diagnosis.layer import Layer
-from mcpframe.diagnosis.p_matrix import CHOLESKY, DIAGONAL, H_MATRIX, MINORS, RUMP, decided, margin_of
+from mcpframe.diagnosis.p_matrix import (
+    CHOLESKY,
+    DIAGONAL,
+    H_MATRIX,
+    MINORS,
+    RUMP,
+    decided,
+    least_margin,
+    margin_of,
+    work_size,
+)
 from mcpframe.exceptions import ModelError
+from mcpframe.jit import Matrix, VectorOut, kernel
 
 P_BUT_UNSTABLE = np.array([[1, 0.0563, -4.3491], [2.3121, 1, -0.1534], [1.7217, -2.8164, 1]])
 """P, with the eigenvalues -0.155 ± 3.305 i."""
@@ -77,3 +88,21 @@ def test_the_layer_of_the_paper_and_bad_ones():
             Layer.scaled(**{"mass": 1.0, **bad})
     with pytest.raises(ModelError, match="damping = 0"):
         Layer(1.0, 0.0)
+
+
+@pytest.mark.parametrize("n", [9, 12])
+def test_the_bound_for_many_rows_lies_below_the_margin(n):
+    """det S <= det A_αα for all principal submatrices of unit diagonal, where S = (A + A*)/2 is definite."""
+    rng, bounded = np.random.default_rng(n), 0
+    for _ in range(20):
+        skew = rng.normal(size=(n, n))
+        A = np.eye(n) + 0.02 * rng.normal(size=(n, n)) + 0.3 * (skew - skew.T) / np.sqrt(n)
+        bound = margin_bound(A, np.zeros(work_size(n)))
+        bounded += bound < margin_of(A) - 1e-12
+        assert 0.0 < bound <= margin_of(A) + 1e-12
+    assert bounded == 20
+
+
+@kernel(Matrix, VectorOut)
+def margin_bound(A, work):
+    return least_margin(A, work, 0.0)

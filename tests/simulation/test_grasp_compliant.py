@@ -1,28 +1,17 @@
 """The whole-arm grasp [S00] on its compliant layer, held against an independent reproduction."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from grasp_runs import EXAMPLES, SHARED, grasp_scene
 
 import mcpframe as mf
 from mcpframe.contact.layers.layer import carried
 from mcpframe.simulation.engine import Engine
-from mcpframe.systems.grasp_motion import GraspMotion
 
-SHARED = next(
-    (folder for up in Path(__file__).parents if (folder := up / "shared/compliant/reference").is_dir()),
-    Path("nowhere"),
-)
-EXAMPLES = {
-    1: GraspMotion((0.0, 0.155, np.deg2rad(70.0)), (0.0, 0.155, np.deg2rad(110.0)), (0.1, 0.1, 0.1, 0.1)),
-    2: GraspMotion((0.0, 0.12, 0.0), (0.0, 0.18, 0.0), (0.8, 0.6, 0.8, 0.6)),
-}
 SAME = 1e-9
 """Metres and radians after a thousand steps of the same scheme."""
 NEAR = {"semi_implicit_euler": {1: 1e-9, 2: 1e-9}, "midpoint": {1: 0.01e-3, 2: 0.1e-3}}
 """Metres: the reference is of semi-implicit Euler, its contacts are on the object."""
-LINKS = ("right_1", "right_2", "left_1", "left_2")
 
 needs_reference = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/compliant/reference")
 
@@ -73,26 +62,10 @@ def test_implicit_steps_of_a_millisecond_are_those_of_the_reference(example, sca
 def compliant_run(example, scale, **stepping):
     """Positions in steps of 1 ms from forces as designed, under the torques of the reference."""
     motion, torque = EXAMPLES[example], np.load(SHARED / f"ex{example}_torque_ff.npz")
-
-    def tau(state, time):
-        return np.concatenate([np.zeros(3), torque["tau"][round(2000.0 * time)]])
-
-    materials = {("object", link): mf.Material(mu) for link, mu in zip(LINKS, motion.mu, strict=True)}
-    start = motion.state(0.0)
-    scene = mf.Scene(
-        motion.model,
-        theta=start.theta,
-        theta_dot=np.zeros(7),
-        materials=materials,
-        ignore=["palm"],
-        points_on=["object"],
-        controllers=[tau],
-        stepping=mf.Stepping(
-            dt=1e-3, contact_model="compliant", layer={"scale": scale, "mass": 1.69}, **stepping
-        ),
-    )
+    layer = {"scale": scale, "mass": 1.69}
+    scene = grasp_scene(example, contact_model="compliant", layer=layer, **stepping)
     engine, state = Engine(scene), scene.initial_state()
-    forces, _ = pressing(motion, start, torque["lam"][0])
+    forces, _ = pressing(motion, motion.state(0.0), torque["lam"][0])
     engine.press(state, dict(zip(motion.detector.key.tolist(), forces, strict=True)))
     return engine.advance(state, 0, 1000)
 

@@ -67,13 +67,17 @@ def is_driven(scene: Scene) -> bool:
 
 
 def mechanical_energy(run: Trajectory) -> Array:
-    """Return kinetic energy and that in gravity and in the springs of plain hinges [n], J."""
+    """Return kinetic energy and that in gravity and in the springs of plain hinges and layers [n], J.
+
+    Without what layers begin with, and what they leave, where the contact model is switched.
+    """
     model, places = run.model, run.model.tree.coordinates
     stiffness = model.stiffness[places.plain_dofs]
-    if not stiffness.any():
-        return run.total_energy
-    away = run.theta[:, places.plain_theta] - model.rest_theta[places.plain_theta]
-    energy: Array = run.total_energy + 0.5 * away**2 @ stiffness
+    given = np.where(run.contact_model > 0, run.layer_energy, -run.layer_energy)
+    energy: Array = run.total_energy - np.cumsum(np.where(np.isfinite(run.force_jump), given, 0.0))
+    if stiffness.any():
+        away = run.theta[:, places.plain_theta] - model.rest_theta[places.plain_theta]
+        energy = energy + 0.5 * away**2 @ stiffness
     return energy
 
 

@@ -21,7 +21,7 @@ class LayerTables:
     """What the laws of a run yield.
 
     Attributes:
-        kinds: NO_LAYER, SPRINGS or HOSTED [n_laws].
+        kinds: NO_LAYER, SPRINGS, HOSTED or SWITCHED [n_laws].
         numbers: of springs [n_laws, LAYER_ROOM].
         yields: compliance of each component in an impact, and what that grows by with dt [n_laws, 12].
         width: numbers that a contact remembers: its normal, and vectors.
@@ -34,9 +34,17 @@ class LayerTables:
 
     @staticmethod
     def of(
-        laws: Sequence[LawRows], half: Sequence[LawRows], quarter: Sequence[LawRows], dt: float
+        laws: Sequence[LawRows],
+        half: Sequence[LawRows],
+        quarter: Sequence[LawRows],
+        dt: float,
+        switched: SpringLayer | None = None,
+        n_switched: int = 0,
     ) -> LayerTables:
-        """Return the tables of laws in steps of dt, given those in half and in a quarter of it."""
+        """Return the tables of laws in steps of dt, given those in half and in a quarter of it.
+
+        Of the first `n_switched` those without a layer get one that they have for a time.
+        """
         kinds = np.full(len(laws), at.NO_LAYER)
         numbers, vectors = np.zeros((len(laws), at.LAYER_ROOM)), 1
         for k, law in enumerate(laws):
@@ -44,6 +52,8 @@ class LayerTables:
                 kinds[k], numbers[k, : law.layer.numbers.size] = at.SPRINGS, law.layer.numbers
             elif law.layer is not None:
                 kinds[k], vectors = at.HOSTED, max(vectors, law.layer.vectors)
+            elif switched is not None and k < n_switched:
+                kinds[k], numbers[k, : switched.numbers.size] = at.SWITCHED, switched.numbers
         return LayerTables(kinds, numbers, _yields(laws, half, quarter, dt), VECTOR * (1 + vectors))
 
     @property

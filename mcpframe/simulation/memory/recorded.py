@@ -78,6 +78,12 @@ class RecordedRows:
             active_joints=rows[:, at.O_ACTIVE].astype(np.int64),
             rigid_error=rows[:, at.O_ERROR],
             rigid_loss=rows[:, at.O_LOSS],
+            contact_model=rows[:, at.O_YIELDED].astype(np.int8),
+            unique=rows[:, at.O_UNIQUE].astype(np.int8),
+            margin=rows[:, at.O_MARGIN],
+            growth=rows[:, at.O_GROWTH],
+            force_jump=rows[:, at.O_JUMP],
+            layer_energy=rows[:, at.O_LAYER],
             contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), shape_link),
             impacts=self._impacts(int(IS[at.N_OUT_IMPACTS])),
         )

@@ -16,6 +16,7 @@ from mcpframe.contact.detection.records import N_CONTACTS as FOUND
 from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
 from mcpframe.contact.law_kernel import LAW_ROW
 from mcpframe.jit import inline
+from mcpframe.jit.lapack import EIGENVALUE_WORK
 from mcpframe.jit.memory import VECTOR, Memory, columns
 from mcpframe.problem.cone import JUDGING
 from mcpframe.solving.stages import SHIFTS as N_SHIFTS
@@ -26,8 +27,8 @@ from mcpframe.spatial.lanes import get, put
 (
     DETECT, PLACE, ACCELERATE, ENERGIES, CERTIFY, PLAN, ASSEMBLE, CONSTANTS, RECOVER, SOLVE, HOST, INVERSE,
     PLACE_RATES, PUSH_ERROR, GIFT_ERROR, FORCE_ERROR, ADAPT, ARTICULATE, CERTIFY_CONES, RESPOND,
-    CHOOSE_JOINTS, RIGIDIFY, WRITE_PIECES, N_ADDRESSES,
-) = range(24)  # fmt: skip
+    CHOOSE_JOINTS, RIGIDIFY, WRITE_PIECES, JUDGE, EIGENVALUES, N_ADDRESSES,
+) = range(26)  # fmt: skip
 
 STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
@@ -62,6 +63,14 @@ RISE, THINNEST, BAUMGARTE = number(), number(), number()
 """RISE: the largest speed at which what has sunk in rises. THINNEST: thickness of the thinnest shape."""
 CERTIFY_EVERY, CERTIFY_TOL = count(), number()
 """Certify every so many steps, and all impacts; 0 for nothing at all."""
+DIAGNOSES, SWITCHES, DWELL = count(), count(), count()
+"""Whether steps are judged, see `contact_model`; whether contacts switch; steps before that."""
+NEVER, ONCE, BOTH = range(3)
+YIELD_MARGIN, RIGID_MARGIN, SLIP_SPEED, AGREEMENT, DAMPED, SETTLE = (number() for _ in range(6))
+NEAR_RIGID, TOLD_K, TOLD_C = number(), number(), number()
+"""NEAR of rigid contacts; stiffness and damping of the layer, by which stability is judged."""
+MOST_TOLD, TOLD_ROOM = count("told"), count("told_room")
+"""Most normals and tangents that are judged."""
 
 # What a step changes, and what is undone with it where it does not go through.
 N_TOUCHING, N_CLOSED, N_TAKEN, N_KNOWN, N_REMEMBERED, N_PLANNED, N_HITS, MOVED = (count() for _ in range(8))
@@ -71,8 +80,9 @@ one has changed the rates since the last step was solved."""
 ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, STATUS, BY_AUTO = (count() for _ in range(7))
 """Figures since the last record, times in cycles; status of the first solve that failed; whether auto
 helped."""
-N_HISTORY, HELD = count(), count()
-"""Steps whose accelerations are known, up to two; what pressed, and how, in the last."""
+N_HISTORY, HELD, YIELDING, AGREED = count(), count(), count(), count()
+"""Steps whose accelerations are known, up to two; what pressed, and how, in the last; whether contacts that
+switch yield, and for how many steps they could have been rigid."""
 N_OUT_IMPACTS = count()
 FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
 RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2, KNOWN_TIME = (number() for _ in range(6))
@@ -100,6 +110,12 @@ UNTIL, KEPT, FORCE_SCALE = number(), number(), number()
 FIGURE, HIT_FIGURE = number(), number()
 """The last certificate; the worst of an impact."""
 
+UNIQUE, N_REFERRED, N_NOTED = count(), count(), count()
+MARGIN, GROWTH, JUMP, LAYER_ENERGY, WHEN, PART, REFERRED_AT = (number() for _ in range(7))
+"""Of the step that was judged last: which test has told whether its answer is unique, margin, growth; jump of
+the forces where it was switched before it, NaN if not, and energy of the layer. Time of what is looked at;
+length of the last part; contacts with a reference, and since when; contacts whose forces are noted."""
+
 # The rows that are recorded.
 N_OUT, N_OUT_CONTACTS, MAX_OUT, MAX_OUT_CONTACTS, MAX_OUT_IMPACTS = (count() for _ in range(5))
 OVERFLOW = count()
@@ -122,7 +138,7 @@ LEANS = doubles("touching")
 SUSPECT = integers("touching")
 """Whether a contact is suspected of a jam."""
 # Layers by law: what they are, numbers of springs; by how much laws yield besides, and what that grows by.
-NO_LAYER, SPRINGS, HOSTED = range(3)
+NO_LAYER, SPRINGS, HOSTED, SWITCHED = range(4)
 LAYER_ROOM = 8
 LAYER_KINDS, LAYERS, LAW_YIELDS = integers("law"), doubles("law", LAYER_ROOM), doubles("law", 2 * N_SOFTNESS)
 # What contacts remember: normal, then vectors; now, turned to the normals of those that touch, and before.
@@ -130,6 +146,15 @@ MEMORY_KEYS, MEMORY_LAWS, MEMORIES = integers("touching"), integers("touching"),
 CARRIED = doubles("touching", "memory")
 MEMORY_KEYS_BEFORE, MEMORY_LAWS_BEFORE = integers("touching"), integers("touching")
 MEMORIES_BEFORE = doubles("touching", "memory")
+# Gaps and speeds that contacts had when they became rigid, see `references`.
+REFERRED_KEYS, REFERENCES = integers("touching"), doubles("touching", 2)
+NOTED_KEYS, NOTED = integers("touching"), doubles("touching", 8)
+"""Contacts that pressed in the last step that was rigid: normals and forces."""
+# What is judged: where the components of a row begin and whose they are; weights of rows and columns;
+# matrices; scratch.
+TOLD_ROWS, TOLD_WEIGHTS = integers("told_row", 2), doubles("told_row", 8)
+TOLD_A, TOLD_S = doubles("told_row", "told_row"), doubles("told_row", "told_row")
+TOLD_WORK, TOLD_LAPACK = doubles("told_room"), integers(EIGENVALUE_WORK)
 # Those of them that are resolved while others wait, where impacts are sequential.
 STRIKING = integers("touching", CONTACT_ROW)
 STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching")
@@ -207,8 +232,8 @@ REDUCED, TAKEN_OUT = doubles("reduced + 1", "reduced"), doubles("reduced + 1", "
 (
     O_TIME, O_KINETIC, O_POTENTIAL, O_RESIDUAL, O_SOLVED, O_STATUS, O_AUTO, O_ITERATIONS, O_BUILD, O_SOLVE,
     O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, O_ACTIVE, O_ERROR, O_LOSS,
-    OUT_HEAD,
-) = range(20)  # fmt: skip
+    O_YIELDED, O_UNIQUE, O_MARGIN, O_GROWTH, O_JUMP, O_LAYER, OUT_HEAD,
+) = range(26)  # fmt: skip
 # Columns of OUT_CONTACTS: key, mode, gap; point, normal, impulse, stretch of the layer.
 C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, C_STRETCH, OUT_CONTACT = columns(*[1] * 3, *[3] * 4)
 # Columns of OUT_IMPACTS.
@@ -286,8 +311,11 @@ def layer_of(run, i):
 
 @inline
 def has_layer(run, law):
-    """Return whether contacts of a law have a layer."""
-    return run.IS[SOFT] != 0 and get(run.IS, run.IS[LAYER_KINDS] + law) != NO_LAYER
+    """Return whether contacts of a law have a layer; where they switch, whether they do now."""
+    if run.IS[SOFT] == 0:
+        return False
+    kind = get(run.IS, run.IS[LAYER_KINDS] + law)
+    return kind != NO_LAYER and (kind != SWITCHED or run.IS[YIELDING] != 0)
 
 
 @inline

@@ -12,12 +12,15 @@ from mcpframe.arrays import Array
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import scratch_room
 from mcpframe.contact.limits import all_limits
+from mcpframe.diagnosis.p_matrix import EXACT_LIMIT, work_size
+from mcpframe.jit.lapack import NO, ONE
 from mcpframe.jit.memory import MATRIX, VECTOR
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory import records as rec
 from mcpframe.multibody.memory.loop_packing import dof_places
 from mcpframe.multibody.model.tree import Tree
 from mcpframe.scene.scene import Scene
+from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.layer_packing import LayerTables
 from mcpframe.simulation.memory.sizes import ShapeSizes
@@ -25,6 +28,9 @@ from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, FormulationStage
 
 Indices = NDArray[np.int64]
 
+MOST_TOLD = 96
+"""Most normals and tangents whose uniqueness is judged: their eigenvalues take some milliseconds."""
+SWITCHES = {"never": at.NEVER, "once": at.ONCE, "both": at.BOTH}
 REMEMBERED = {
     "closed_keys": (at.CLOSED, at.N_CLOSED),
     "known_keys": (at.KNOWN_KEYS, at.N_KNOWN),
@@ -36,6 +42,10 @@ REMEMBERED = {
     "memory_keys": (at.MEMORY_KEYS, at.N_REMEMBERED),
     "memory_laws": (at.MEMORY_LAWS, at.N_REMEMBERED),
     "memories": (at.MEMORIES, at.N_REMEMBERED),
+    "referred_keys": (at.REFERRED_KEYS, at.N_REFERRED),
+    "references": (at.REFERENCES, at.N_REFERRED),
+    "noted_keys": (at.NOTED_KEYS, at.N_NOTED),
+    "noted": (at.NOTED, at.N_NOTED),
 }
 """Parts that go from one workspace to the next, and into checkpoints; and how many rows of them there are."""
 KEYS = tuple(name for name in REMEMBERED if name.endswith("_keys"))
@@ -48,11 +58,14 @@ FIGURES = {
     "middle_2": at.MIDDLE_2,
     "near": at.NEAR,
     "known_time": at.KNOWN_TIME,
+    "referred_at": at.REFERRED_AT,
+    "jump": at.JUMP,
+    "layer_energy": at.LAYER_ENERGY,
 }
 WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
 """Parts that go there whole."""
-MEMORY_COUNTS = tuple(range(at.MOVED, at.HELD + 1))
-"""Figures since the last record, and of how many steps accelerations are known."""
+MEMORY_COUNTS = tuple(range(at.MOVED, at.AGREED + 1))
+"""Figures since the last record, of how many steps accelerations are known, and whether contacts yield."""
 
 
 class Workspace:
@@ -73,10 +86,12 @@ class Workspace:
         laws: tuple[Indices, Array],
         layers: LayerTables,
         exact: bool,
-        fourth_order: bool,
+        lasting: bool,
+        judged: bool,
     ) -> None:
         self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
         n_z = n_loop_rows + capacity * self.rows
+        told = min(3 * capacity, MOST_TOLD) if judged else 0
         none = np.zeros(1, dtype=np.int64), np.zeros(1)
         self.IR, self.XR = none if formulation is None else formulation.room(capacity)
         self.W, self.IW = none[::-1] if solver is None else solver.room(n_z)
@@ -90,7 +105,10 @@ class Workspace:
             row=n_z,
             loop_row=n_loop_rows,
             reduced=capacity * self.rows if n_loop_rows else 0,
-            lasting=n_loop_rows + 3 * capacity if fourth_order else 0,
+            lasting=n_loop_rows + 3 * capacity if lasting else 0,
+            told=told,
+            told_row=told + n_loop_rows if told else 0,
+            told_room=max(3 * told**2, work_size(EXACT_LIMIT)) if told else 0,
             law=len(laws[0]),
             law_data=laws[1].size,
             law_room=scratch_room(laws[0]),
@@ -102,6 +120,7 @@ class Workspace:
             body=tree.skeleton.n_bodies,
         )
         self.IS[at.N_PLANNED], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
+        self.integers(at.TOLD_LAPACK)[[ONE, NO]] = 1, ord("N")
         self.integers(at.ASKED)[:] = 1
         self.integers(at.LAW_ROWS)[:], self.doubles(at.LAW_DATA)[:] = laws
         self.IS[[at.SOFT, at.HOST_LAYERS]] = layers.soft, layers.hosted
@@ -133,7 +152,18 @@ class Workspace:
         self.IS[at.CERTIFY_EVERY] = stepping.certify_every
         self.XS[at.CERTIFY_TOL] = stepping.largest_certificate
         slow = scene.rest_speed * stepping.dt if event_driven else 0.0
-        self.XS[at.NEAR] = stepping.penetration_tolerance + slow
+        self.XS[[at.NEAR, at.NEAR_RIGID]] = stepping.penetration_tolerance + slow
+        self._take_contact_model(stepping)
+
+    def _take_contact_model(self, stepping: Stepping) -> None:
+        """Write when contacts are judged, and when they switch."""
+        switching, layer = stepping.switching, stepping.layer.springs()
+        self.IS[[at.DIAGNOSES, at.SWITCHES]] = stepping.diagnoses, SWITCHES[stepping.switches]
+        self.IS[at.DWELL], self.XS[at.JUMP] = switching.dwell, np.nan
+        self.XS[[at.YIELD_MARGIN, at.RIGID_MARGIN]] = switching.yield_margin, switching.rigid_margin
+        self.XS[at.SLIP_SPEED] = switching.slip_speed
+        self.XS[[at.AGREEMENT, at.DAMPED]] = switching.agreement, switching.damped
+        self.XS[[at.SETTLE, at.TOLD_K, at.TOLD_C]] = switching.settle, layer.stiffness, layer.damping
 
     def take_hinges(self, tree: Tree, motors: bool) -> None:
         """Write dampers and springs, which motors may act as, and who turns by itself."""
@@ -150,7 +180,7 @@ class Workspace:
     def take_laws(self, laws: Sequence[LawRows]) -> None:
         """Write of which laws contacts can last: Coulomb's, on any cone, and none at all."""
         for i, law in enumerate(laws):
-            self.integers(at.LAW_FORMS)[i] = _lasting_forms(law)
+            self.integers(at.LAW_FORMS)[i] = lasting_forms(law)
             self.doubles(at.LAW_MU)[i] = law.mu or (law.discs[0][2] if law.discs else 0.0)
 
     def take_limits(self, tree: Tree, restitution: Array, law: int) -> None:
@@ -204,13 +234,14 @@ class Workspace:
             at.STEP.part(self.IS, self.XS, part).reshape(-1)[: memory[name].size] = memory[name]
 
 
-def _lasting_forms(law: LawRows) -> int:
+def lasting_forms(law: LawRows) -> int:
     """Return how many components the rows of a law have.
 
-    0 where contacts cannot keep a mode by forces alone: they yield, or have friction that is not Coulomb's.
+    0 where contacts cannot keep a mode by forces alone: they have friction that is not Coulomb's, or yield
+    without a layer.
     """
     forms = law.used.size
-    yields = law.layer is not None or law.compliance.any()
+    yields = law.compliance.any()
     along = law.used.tolist() == list(range(FORCE_N, FORCE_N + forms))
     disc = [width for _, width, _ in law.discs] == [forms - 1] and np.array_equal(law.C, np.eye(forms))
     coulomb = along and (law.mu is not None or disc)

@@ -53,7 +53,7 @@ def header_of(scene: Scene, harvested: bool = False) -> Header:
     plugins = {"formulation": stepping.formulation, "solver": stepping.solver}
     tables = {key: {"name": p.name, **p.model_dump()} for key, p in plugins.items()}
     options = {**plain, **tables, "every": scene.output.every, "harvest": harvested}
-    options["layer"] = stepping.layer.model_dump()
+    options |= {key: getattr(stepping, key).model_dump() for key in ("layer", "switching")}
     if scene.adaptive is not None:
         options["adaptive"] = scene.adaptive.model_dump()
     solvers = (stepping.solver.name, "auto")

@@ -37,7 +37,10 @@ SEPARATING, STICKING, SLIDING = range(len(MODES))
 NAMES = {"status": STATUSES, "mode": MODES}
 """What the codes of a column mean, in their order."""
 
-LATER = frozenset({"certificate", "active_joints", "rigid_error", "rigid_loss", "stretch"})
+LATER = frozenset(
+    {"certificate", "active_joints", "rigid_error", "rigid_loss", "stretch"}
+    | {"contact_model", "unique", "margin", "growth", "force_jump", "layer_energy"}
+)
 """Columns that files of older versions do not have."""
 REQUIRED = object()
 """Default of a column that every block must bring."""
@@ -192,6 +195,17 @@ class StepBlock(Table):
         rigid_error: what the others miss, see `mcpframe.multibody.adaptive.choice`: the root of their sum at
             the last choice; NaN where all move.
         rigid_loss: kinetic energy that making joints rigid has taken since the last row, J.
+        contact_model: 1 where contacts yielded in the step, 0 where they were rigid; -1 where nobody asked.
+        unique: which test has told whether its rigid forces are unique for every load, an index into
+            `mcpframe.diagnosis.p_matrix.TESTS`, negative where they are not; `UNDETERMINED` where rows repeat
+            each other; 0 where nothing presses, or nothing was told.
+        margin: by how much they are unique, see `mcpframe.diagnosis.p_matrix`; where there are many contacts
+            a lower bound. NaN where it was not told.
+        growth: rate at which a layer would leave them, 1/s; they are stable where it is negative.
+        force_jump: by how much a force changes where the contact model is switched before the step, N; NaN
+            where it is not.
+        layer_energy: what the layer of contacts that switch stores, J: after the step; where it is switched
+            before the step, then.
         contacts, impacts: tables of all steps' contacts and impacts, in the order of the steps.
     """
 
@@ -217,6 +231,12 @@ class StepBlock(Table):
     active_joints: Indices = column("i8", default=NONE)
     rigid_error: Array = column("f8", default=np.nan)
     rigid_loss: Array = column("f8", unit="J", default=0.0)
+    contact_model: Codes = column("i1", default=NONE)
+    unique: Codes = column("i1", default=0)
+    margin: Array = column("f8", default=np.nan)
+    growth: Array = column("f8", unit="1/s", default=np.nan)
+    force_jump: Array = column("f8", unit="N", default=np.nan)
+    layer_energy: Array = column("f8", unit="J", default=0.0)
     contacts: ContactTable = field(default_factory=lambda: NO_CONTACTS)
     impacts: ImpactTable = field(default_factory=lambda: NO_IMPACTS)
 

@@ -30,6 +30,7 @@ from mcpframe.simulation.recording.steps import (
     StepBlock,
     columns,
 )
+from mcpframe.simulation.recording.switches import Switch, switches_of
 from mcpframe.simulation.recording.trajectory_file import (
     UNREADABLE,
     append_steps,
@@ -139,6 +140,11 @@ class Trajectory:
     def impacts(self) -> ImpactTable:
         """Impacts of all steps."""
         return self.steps.impacts
+
+    @property
+    def switches(self) -> list[Switch]:
+        """Switches between contact models."""
+        return switches_of(self.steps, float(self.header.options.get("dt", 0.0)))
 
     @property
     def total_energy(self) -> Array:

@@ -13,6 +13,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
+from mcpframe.simulation.step.contact_model.switching import after_step, is_to_yield, yield_from
 from mcpframe.simulation.step.layers import stored_energy
 from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.record import record_step
@@ -130,6 +131,7 @@ def advance(
     """
     parts = A, I, Z, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
     run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS, IT, XT, IA, XA)
+    put(XS, at.WHEN, begin + first * XS[at.DT])
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))
     swapped, taken = False, 0
@@ -158,13 +160,19 @@ def advance(
                 code = choose_again(run, X, Y, XS[at.START], True)
                 continue
             code = adapt_after(run, X, Y, k + 1, XS[at.START] + XS[at.DT])
+        if code == at.DONE and is_to_yield(run):
+            go_back(run, X, B)
+            code = yield_from(run, X)
+            continue
         if code != at.DONE:
             go_back(run, X, B)
             break
         taken += 1
         # By number, so that blocks change nothing.
-        if (k + 1) % IS[at.EVERY] == 0 or IS[at.N_HITS] > 0 or taken == count:
+        told = IS[at.N_HITS] > 0 or XS[at.JUMP] >= 0.0
+        if (k + 1) % IS[at.EVERY] == 0 or told or taken == count:
             record(run, X, begin + (k + 1) * XS[at.DT])
+        code = after_step(run, X, begin + (k + 1) * XS[at.DT])
     if IS[at.ADAPTIVE] != 0:
         spread(I, X, IA, IT, XT)
     if swapped:

@@ -130,4 +130,5 @@ def record_jam(run, X, Y, h):
         code = certify_jam(run, h)
         record_impact(run, before, after, after, 1.0)
         put(IS, at.N_HISTORY, 0)
+    put(XS, at.WHEN, XS[at.TIME] + h)
     return find(run, Y, XS[at.NEAR]) if code == at.DONE else code

@@ -56,6 +56,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, record_of
 from mcpframe.simulation.step import host
+from mcpframe.simulation.step.contact_model.references import reference_rate
 from mcpframe.simulation.step.drives import add_implicit, add_stiffest, gather_forces, keep_inertias
 from mcpframe.simulation.step.moving.drift import drift
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
@@ -142,7 +143,8 @@ def meet_contact(run, i, h):
     grown = u - three(XS, before)
     n, t_1, t_2 = record + NORMAL_AT, record + NORMAL_AT + 4, record + NORMAL_AT + 8
     normal = dot(load(XS, n), u)
-    put(XS, ahead, max(normal - get(XS, before + 3), min(normal, 0.0)))
+    left = normal - reference_rate(run, key_of(run, i), XS[at.TIME] + first_share(run) * h, h)
+    put(XS, ahead, max(normal - get(XS, before + 3), min(left, 0.0)))
     put(XS, ahead + 1, dot(load(XS, t_1), grown))
     put(XS, ahead + 2, dot(load(XS, t_2), grown))
 
@@ -343,6 +345,7 @@ def kick(run, X, h, held):
         put(XS, IS[at.BEFORE] + d, get(Z, I[THETA_DOT] + d))
     code = at.DONE
     if held:
+        put(XS, at.WHEN, XS[at.TIME] + first_share(run) * h)
         code = meet_all(run, h)
         first_rates(run, h)
         call_place_rates(run.A[at.PLACE_RATES], (I, Z))

@@ -84,7 +84,7 @@ def soften(run, X, h):
             put(XS, IS[at.SOFTNESS] + SOFTNESS * i + k, grown)
         if h > 0.0 and is_soft(run, i):
             carry(run, i)
-            if get(IS, IS[at.LAYER_KINDS] + material_of(run, i)) == at.SPRINGS:
+            if get(IS, IS[at.LAYER_KINDS] + material_of(run, i)) != at.HOSTED:
                 spring(run, i, h)
     if h > 0.0 and IS[at.HOST_LAYERS] != 0:
         return host.call_host(run.A[at.HOST], host.SOFTEN, X, h)
@@ -115,7 +115,7 @@ def remember(run, X, h):
         if not is_soft(run, i):
             continue
         row = IS[at.CARRIED] + i * width
-        if get(IS, IS[at.LAYER_KINDS] + material_of(run, i)) == at.SPRINGS:
+        if get(IS, IS[at.LAYER_KINDS] + material_of(run, i)) != at.HOSTED:
             stretch_spring(run, i, h, row)
         put(IS, IS[at.MEMORY_KEYS] + n, key_of(run, i))
         put(IS, IS[at.MEMORY_LAWS] + n, material_of(run, i))
@@ -134,7 +134,7 @@ def stored_energy(run):
         law, row = get(IS, IS[at.MEMORY_LAWS] + k), IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH]
         key = get(IS, IS[at.MEMORY_KEYS] + k)
         where = place_of(ID, ID[found.CONTACTS] + found.C_KEY, ROW, at.n_found(run), key)
-        if where < 0 or get(IS, IS[at.LAYER_KINDS] + law) != at.SPRINGS:
+        if where < 0 or get(IS, IS[at.LAYER_KINDS] + law) == at.HOSTED:
             continue
         n, memory = load(XS, row), load(XS, row + 4)
         offset = dot(n, memory)

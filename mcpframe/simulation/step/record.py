@@ -12,6 +12,7 @@ from mcpframe.multibody.adaptive import records as whole
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
+from mcpframe.simulation.step.contact_model.references import reference_of
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
@@ -139,7 +140,8 @@ def record_contacts(run):
     depth = 0.0
     for i in range(ID[found.N_CONTACTS]):
         contact, record = ID[found.CONTACTS] + i * found.CONTACT_ROW, ID[found.RECORDS] + i * RECORD
-        key, gap = get(ID, contact + found.C_KEY), get(XD, record + GAP)
+        key = get(ID, contact + found.C_KEY)
+        gap = get(XD, record + GAP) + reference_of(run, key, XS[at.WHEN])
         k = taken_place(run, key, i)
         pressed = k >= 0 and has_pressed(run, k)
         if gap > XS[at.PENETRATION] and not pressed:
@@ -187,6 +189,18 @@ def record_choice(run, row):
 
 
 @callee
+def record_judgement(run, row):
+    """Record whether contacts yielded, whether rigid forces are unique and stable, and a switch."""
+    OUT, told = run.OUT, run.IS[at.DIAGNOSES] != 0
+    put(OUT, row + at.O_YIELDED, float(run.IS[at.YIELDING]) if told else -1.0)
+    put(OUT, row + at.O_UNIQUE, float(run.IS[at.UNIQUE]) if told else 0.0)
+    put(OUT, row + at.O_MARGIN, run.XS[at.MARGIN] if told else math.nan)
+    put(OUT, row + at.O_GROWTH, run.XS[at.GROWTH] if told else math.nan)
+    put(OUT, row + at.O_JUMP, run.XS[at.JUMP] if told else math.nan)
+    put(OUT, row + at.O_LAYER, run.XS[at.LAYER_ENERGY] if told else 0.0)
+
+
+@callee
 def record_step(run, I, X, time, kinetic, potential, n_impacts):
     """Record the state at the end of a step with the figures since the last record, which begin anew."""
     IS, XS, OUT = run.IS, run.XS, run.OUT
@@ -210,6 +224,7 @@ def record_step(run, I, X, time, kinetic, potential, n_impacts):
     put(OUT, row + at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
     put(OUT, row + at.O_IMPACTS, float(n_impacts))
     record_choice(run, row)
+    record_judgement(run, row)
     for i in range(I[N_THETA]):
         put(OUT, row + at.OUT_HEAD + i, get(X, I[THETA] + i))
     for i in range(I[N_DOFS]):

@@ -14,6 +14,7 @@ bodies may overlap in between.
     detect    what is near there; what overlaps, and when it began to          touching, trial
     certify   whether impulses and rates are what physics says they are        certifying
     record    impulses, modes, impacts, jams, states                           record, jam
+    judge     whether rigid forces were unique; contacts yield or are rigid    contact_model
     observe   onlookers                                                        push
 
 A contact or limit is *closed* where its gap is at most the penetration tolerance. One that closes while it
@@ -80,6 +81,7 @@ def act(run, X):
 def take(run, X, Y, h):
     """Take the trial that leads from X to Y in a time h."""
     held, code = run.IS[at.N_TOUCHING] > 0 or not is_free(run), at.DONE
+    put(run.XS, at.PART, h)
     held = held and run.IS[at.LASTS] == 0
     if held:
         code = record_jam(run, X, Y, h)

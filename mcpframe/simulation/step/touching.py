@@ -27,6 +27,7 @@ from mcpframe.simulation.memory.slots import (
     record_of,
 )
 from mcpframe.simulation.step import host
+from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
 from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
 from mcpframe.spatial.lanes import get, load, put, store, zero
@@ -48,14 +49,18 @@ def look(run, Y, margin):
 
 @inline
 def find(run, Y, margin):
-    """Find the contacts of a state whose bodies are placed."""
-    put(run.XD, found.MARGIN, margin)
+    """Find the contacts of a state whose bodies are placed; where they have references, those of WHEN."""
+    code, referred = at.DONE, run.IS[at.N_REFERRED] > 0
+    reach = margin + farthest_reference(run) if referred else margin
+    put(run.XD, found.MARGIN, reach)
     n = call_detect(run.A[at.DETECT], (run.I, Y, run.ID, run.XD))
     if n == found.ROOM:
         return at.NO_ROOM
     if run.IS[at.HOST_DETECTION] != 0 and run.ID[found.N_FOREIGN] > 0:
-        return host.call_host(run.A[at.HOST], host.FIND, Y, margin)
-    return at.DONE
+        code = host.call_host(run.A[at.HOST], host.FIND, Y, reach)
+    if referred and code == at.DONE:
+        refer(run)
+    return code
 
 
 @inline

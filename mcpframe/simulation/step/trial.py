@@ -16,12 +16,14 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import (
     gap_of,
     is_soft,
+    key_of,
     put_shift,
     put_slip_shift,
     shift_of,
     start_gap_of,
 )
 from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
+from mcpframe.simulation.step.contact_model.references import reference_rate
 from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
 from mcpframe.simulation.step.moving.closing import close_loops
 from mcpframe.simulation.step.moving.flight import fly
@@ -90,6 +92,7 @@ def try_push(run, X, Y, h, again, margin, rise):
         call_place(run.A[at.PLACE], (run.I, Y))
     elif code == at.DONE:
         code = go(run, Y, h)
+    put(run.XS, at.WHEN, run.XS[at.TIME] + h)
     return find(run, Y, margin) if code == at.DONE else code
 
 
@@ -101,6 +104,7 @@ def try_flight(run, X, Y, h, margin):
         code = fly(run, X, Y, h)
     if code == at.DONE:
         code = place_closed(run, Y)
+    put(run.XS, at.WHEN, run.XS[at.TIME] + h)
     return find(run, Y, margin) if code == at.DONE else code
 
 
@@ -124,7 +128,8 @@ def ask_to_rise(run, h):
         grown = get(run.XS, ahead)
         gap = gap_of(run, i) - 0.25 * h * grown
         rise = 0.0 if is_soft(run, i) else rise_of(run, gap)
-        put_shift(run, i, grown + (gap / apart if gap > 0.0 else -rise))
+        wandering = reference_rate(run, key_of(run, i), run.XS[at.TIME] + first_share(run) * h, apart)
+        put_shift(run, i, grown - wandering + (gap / apart if gap > 0.0 else -rise))
         put_slip_shift(run, i, get(run.XS, ahead + 1), get(run.XS, ahead + 2))
         fastest = max(fastest, rise, -shift_of(run, i))
     return fastest
@@ -190,7 +195,7 @@ def resting_step(run, X, Y, h, margin, any_depth):
     """
     if is_free(run):
         return try_flight(run, X, Y, h, margin)
-    fourth = run.IS[at.RK4] != 0 and run.IS[at.HOST_PUSH] == 0
+    fourth = run.IS[at.RK4] != 0 and run.IS[at.HOST_PUSH] == 0 and run.IS[at.N_REFERRED] == 0
     if fourth and lasts(run, X, Y, h, False):
         return find(run, Y, margin)
     unclear = fourth and run.IS[at.UNCLEAR] != 0
@@ -280,6 +285,7 @@ def time_of_impact(run, X, Y, low, high, overlap):
     XS = run.XS
     half = 0.5 * XS[at.PENETRATION]
     margin = 10.0 * max(-overlap, XS[at.PENETRATION])
+    put(XS, at.WHEN, XS[at.TIME])
     code = find(run, X, margin) if low == 0.0 else resting_step(run, X, Y, low, margin, True)
     f_low = smallest_new_gap(run, X if low == 0.0 else Y, margin) + half
     if low > 0.0 and f_low <= half and code == at.DONE:

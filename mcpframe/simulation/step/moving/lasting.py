@@ -25,7 +25,7 @@ from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import gap_of, normal_impulse_of, record_of, start_gap_of
+from mcpframe.simulation.memory.slots import gap_of, is_soft, normal_impulse_of, record_of, start_gap_of
 from mcpframe.simulation.rules import SECTIONS, SHORTEST, SINKING
 from mcpframe.simulation.step.drives import sample_motors, sampled_forces
 from mcpframe.simulation.step.moving.closing import close_loops
@@ -142,7 +142,7 @@ def guess_modes(run, pushed):
     """
     IS = run.IS
     for i in range(IS[at.N_TOUCHING]):
-        if forms_of(run, i) == 0 or speed_of(run, i) < -SLOW:
+        if forms_of(run, i) == 0 or is_soft(run, i) or speed_of(run, i) < -SLOW:
             return False
         presses = rests(run, i) and not (pushed and normal_impulse_of(run, i) <= 0.0)
         put_mode(run, i, STICKING if presses else SEPARATING)

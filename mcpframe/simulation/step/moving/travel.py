@@ -26,7 +26,7 @@ from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.rules import MOST_LOOKS
 from mcpframe.simulation.step.touching import find
 from mcpframe.spatial.algebra import cross, dot, load_pair
-from mcpframe.spatial.lanes import get, load, zero
+from mcpframe.spatial.lanes import get, load, put, zero
 
 
 @inline
@@ -86,6 +86,7 @@ def looks_of_pairs(run, X, Y, h, fastest):
 
     The tables of the detection are those of X then.
     """
+    put(run.XS, at.WHEN, run.XS[at.TIME])
     code = find(run, X, 2.0 * h * fastest)
     most, n_shapes = 1.0, run.IS[at.N_SHAPES]
     if code == at.DONE:
@@ -111,6 +112,7 @@ def looks(run, X, Y, h, speed):
     if 2.0 * h * fastest <= run.XS[at.THINNEST]:
         return at.DONE, 1
     code, n = looks_of_pairs(run, X, Y, h, fastest)
+    put(run.XS, at.WHEN, run.XS[at.TIME] + h)
     if code == at.DONE and n == 1:
         code = find(run, Y, run.XS[at.NEAR])
     return code, n

@@ -1,0 +1,178 @@
+"""Rigid or compliant, switched: the grasps of [S00], Painlevé's rod, and what switching must not do."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from grasp_runs import (
+    EXAMPLES,
+    SHARED,
+    grasp_run,
+    grasp_scene,
+    normal_forces,
+    reference,
+)
+
+import mcpframe as mf
+from mcpframe.exceptions import OptionError
+from mcpframe.simulation.engine import Engine
+
+SCENES = Path(__file__).parents[2] / "examples/scenes"
+ROD = SCENES / "contact_models/painleve_rod.toml"
+MILLI = 1e-3
+
+needs_reference = pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/compliant/reference")
+
+
+@needs_reference
+def test_runs_tell_when_the_lift_loses_and_regains_its_unique_answer():
+    """Times and margins of an independent reproduction."""
+    run = grasp_run(2, "rigid", diagnose=True)
+    middle = run.time - 0.5 * MILLI  # where a step is judged
+    lost = np.flatnonzero(run.unique < 0)
+    assert middle[lost[0]] == pytest.approx(0.4355, abs=0.002)
+    assert middle[lost[-1] + 1] == pytest.approx(0.6155, abs=0.002)
+    for time, margin in ((0.2, 0.2747), (0.5, -0.1285)):
+        assert np.interp(time, middle, run.margin) == pytest.approx(margin, abs=0.002)
+    growing = (run.growth >= 0.0)[1:]
+    assert growing.any()
+    assert not growing[(middle[1:] < 0.43) | (middle[1:] > 0.62)].any()
+
+
+@needs_reference
+def test_runs_judge_as_the_diagnosis_of_a_state_does():
+    run = grasp_run(2, "rigid", diagnose=True)
+    for time in (0.1, 0.3, 0.5, 0.7):
+        found = mf.diagnose(EXAMPLES[2].step(time), layer=mf.Layer.scaled(1e-3, 1.69))
+        middle = run.time - 0.5 * MILLI
+        assert np.interp(time, middle, run.margin) == pytest.approx(found.margin, abs=1e-3)
+        assert np.interp(time, middle, run.growth) == pytest.approx(found.growth, rel=2e-2)
+
+
+@needs_reference
+def test_the_rotation_never_yields():
+    run = grasp_run(1, "auto")
+    assert run.switches == []
+    assert (run.unique[1:] > 0).all()
+    assert (run.contact_model[1:] == 0).all()
+    assert np.nanmin(run.margin) == pytest.approx(0.587, abs=0.002)
+
+
+@needs_reference
+@pytest.mark.parametrize("scale", [1e-3, 5e-4])
+def test_the_lift_yields_where_it_must_and_comes_back(scale):
+    run = grasp_run(2, "auto", scale)
+    there, back = run.switches  # and no others: it does not chatter
+    assert (there.to, back.to) == ("compliant", "rigid")
+    assert there.time == pytest.approx(0.4355, abs=0.002)
+    assert there.margin <= 0.0
+    assert there.force_jump < 1e-6
+    assert 0.630 < back.time < 0.660
+    assert back.force_jump < 0.1
+    assert there.energy > back.energy > 0.0
+    for switch, most in ((there, 0.02), (back, 0.1)):  # one step of the other model after the last
+        k = round(switch.time / MILLI)
+        assert np.abs(normal_forces(run, k + 1) - normal_forces(run, k)).max() < most
+    moved = np.diff(run.theta[:, :3], axis=0) - 0.5 * MILLI * (run.theta_dot[1:, :3] + run.theta_dot[:-1, :3])
+    assert np.abs(moved).max() < 1e-5  # nothing jumps
+
+
+@needs_reference
+@pytest.mark.parametrize(("scale", "expected"), [(1e-3, (0.345, 0.307, 8.09)), (5e-4, (0.163, 0.151, 4.18))])
+def test_the_layer_tends_to_the_rigid_model(scale, expected):
+    """Largest differences of x, y and angle in mm and mrad, of an independent reproduction."""
+    off = grasp_run(1, "compliant", scale).theta[:, :3] - grasp_run(1, "rigid").theta[:, :3]
+    np.testing.assert_allclose(1e3 * np.abs(off).max(axis=0), expected, rtol=0.05)
+
+
+@needs_reference
+@pytest.mark.parametrize("scale", ["0.001", "0.0005"])
+@pytest.mark.parametrize(("example", "most"), [(1, 0.01e-3), (2, 0.1e-3)])
+def test_runs_pressed_by_their_first_step_follow_the_reference(example, most, scale):
+    run = grasp_run(example, "compliant", float(scale))
+    off = run.theta[:, :2] - reference(example, f"implicit_ff_s{scale}")["q"][:, :2]
+    assert np.abs(off).max() < most
+
+
+@needs_reference
+def test_runs_go_on_to_the_same_bits_from_wherever_they_were_left():
+    whole, scene = (
+        grasp_run(2, "auto"),
+        grasp_scene(2, contact_model="auto", layer={"scale": 1e-3, "mass": 1.69}),
+    )
+    for stop in (436, 500, 648, 652):  # about to yield, yielding, about to be rigid, with references
+        first, state = Engine(scene), scene.initial_state()
+        first.advance(state, 0, stop)
+        kept = first.checkpoint()
+        again = Engine(scene)
+        again.restore(kept)
+        block = again.advance(state, stop, 60)
+        assert np.array_equal(block.theta, whole.theta[stop + 1 : stop + 61])
+        assert np.array_equal(block.contact_model, whole.contact_model[stop + 1 : stop + 61])
+        np.testing.assert_array_equal(block.force_jump, whole.force_jump[stop + 1 : stop + 61])
+
+
+def test_painleves_rod_takes_the_known_first_step_and_is_told_to_have_no_answer():
+    """p_n = (1.2 v_0 + 3.4 g dt)/4."""
+    run = mf.simulate(mf.load_scene(ROD), contact_model="rigid", diagnose=True, duration=2e-3)
+    assert run.contacts_at(1).impulse[0, 2] == pytest.approx(0.3083385, abs=1e-6)
+    assert run.unique[1] < 0
+    assert run.margin[1] < 0.0 < run.growth[1]
+    scene = mf.load_scene(ROD)
+    found = mf.diagnose(mf.AccelerationStep.detected(scene.initial_state(), scene.detector()))
+    assert len(found.solutions) in (0, 2)
+    assert "no or several" in str(found)
+
+
+def test_painleves_rod_yields_and_its_motion_converges_as_steps_become_shorter():
+    scene, ends, forces = mf.load_scene(ROD), [], []
+    for dt in (4e-4, 2e-4, 1e-4):
+        run = mf.simulate(scene, dt=dt, duration=0.04)
+        assert [(switch.time, switch.to) for switch in run.switches] == [(0.0, "compliant")]
+        assert len(run.impacts) == 0
+        ends.append(run.theta_dot[-1])
+        forces.append(np.linalg.norm(run.contacts.impulse, axis=1).max() / dt)
+    assert np.abs(ends[2] - ends[1]).max() < 0.75 * np.abs(ends[1] - ends[0]).max()
+    assert abs(forces[2] - forces[1]) < 0.75 * abs(forces[1] - forces[0])
+    assert forces[-1] > 5.0 * 9.81  # it does jam
+
+
+def test_what_is_held_in_many_ways_yields_at_once_and_carries_equal_loads():
+    """Four corners of a box: rigid forces are not determined; nothing sinks where it begins to yield."""
+    scene = mf.Scene(mf.systems.box(), materials=mf.Material(0.5))
+    run = mf.simulate(scene, contact_model="auto", duration=0.5)
+    assert [(switch.time, switch.to) for switch in run.switches] == [(0.0, "compliant")]
+    table = run.contacts_at(len(run) - 1)
+    weight = 9.81 * sum(link.mass for link in scene.model.links) / 4.0
+    np.testing.assert_allclose(table.impulse[:, 2] / MILLI, weight, rtol=1e-6)
+    pressed = mf.simulate(scene, contact_model="compliant", layer={"pressed": True}, duration=0.5)
+    assert np.abs(np.diff(pressed.theta[:, 2])).max() < 2e-6
+
+
+def test_a_ball_that_rolls_stays_rigid():
+    scene = mf.Scene(mf.systems.sphere(), theta_dot=[1, 0, 0, 0, 0, 0], materials=mf.Material(0.5))
+    run = mf.simulate(scene, contact_model="auto", duration=0.5)
+    assert run.switches == []
+    assert (run.unique[run.n_contacts > 0][1:] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"contact_model": "auto", "formulation": "mc"}, "formulation 'mc' has no kernels"),
+        ({"diagnose": True, "formulation": "mc"}, "diagnose = true"),
+        ({"contact_model": "auto", "switching": {"rigid_margin": 0.1, "yield_margin": 0.2}}, "yield_margin"),
+        ({"contact_model": "auto", "switching": {"dwell": 0}}, "switching: dwell = 0"),
+        ({"contact_model": "auto", "switching": {"slip_sped": 1.0}}, "did you mean 'slip_speed'"),
+        ({"contact_model": "soft"}, "contact_model = 'soft'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(settings, words):
+    with pytest.raises(OptionError, match=words):
+        mf.simulate(mf.Scene(mf.systems.box(), materials=mf.Material(0.5)), duration=0.01, **settings)
+
+
+def test_laws_that_are_not_coulombs_are_refused_in_words():
+    scene = mf.Scene(mf.systems.box(), materials=mf.Material(0.5, law="torsional"))
+    with pytest.raises(OptionError, match="Coulomb"):
+        mf.simulate(scene, contact_model="auto", duration=0.01)
