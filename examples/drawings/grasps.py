@@ -100,6 +100,11 @@ def dots(axis: Any, data: Any, values: Array | None, name: str = "") -> None:
         )
 
 
+def above(axis: Any) -> None:
+    """Put the legend above what is drawn."""
+    axis.legend(fontsize=7, frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
 def task(example: int, path: Path) -> Path:
     """Draw the desired motion and the torques of the joints [S00, figures 5 and 9]."""
     motion, times = MOTIONS[example], np.linspace(0.0, 1.0, 201)
@@ -113,7 +118,7 @@ def task(example: int, path: Path) -> Path:
     data = reference(example, "torque_ff")
     for k in range(len(LINKS)):
         dots(right, data, None if data is None else data["tau"][:, k], REFERENCE if k == 3 else "")
-    right.legend(fontsize=7, frameon=False)
+    above(right)
     tidy(left, f"desired {name}", TIME)
     tidy(right, "torque [N m]", TIME)
     return save(figure, path)
@@ -172,7 +177,8 @@ def all_forces(example: int, path: Path) -> Path:
         axis.set_title(LINKS[k])
         tidy(axes[1][k], "tangential [N]" if k == 0 else "", TIME)
     tidy(axes[0][0], "normal [N]")
-    axes[0][0].legend(fontsize=6, frameon=False)
+    handles, names = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, fontsize=7, frameon=False, ncols=4, loc="outside upper center")
     return save(figure, path)
 
 
@@ -195,7 +201,7 @@ def rotation(path: Path) -> Path:
             data = reference(1, f"compliant_ff_s{model:g}")
             dots(right, data, None if data is None else 1e3 * (data["q"] - rigid["q"])[:, 0])
     dots(left, rigid, None if rigid is None else np.rad2deg(rigid["q"][:, 2]), REFERENCE)
-    left.legend(fontsize=7, frameon=False)
+    above(left)
     tidy(left, "angle [deg]", TIME)
     tidy(right, "x, layer less rigid [mm]", TIME)
     return save(figure, path)
@@ -230,8 +236,8 @@ def lift(path: Path) -> Path:
         at = trajectory.index_at(switch.time + 1e-9)
         left.plot(switch.time, trajectory.theta[at, 1], "o", color=VERMILION, mfc="none", markersize=8)
         right.plot([switch.time] * 4, speeds[at], "o", color=VERMILION, mfc="none", markersize=7)
-    left.legend(fontsize=7, frameon=False)
-    right.legend(fontsize=7, frameon=False)
+    above(left)
+    above(right)
     tidy(left, "y [m]", TIME)
     tidy(right, "slip [m/s]", TIME)
     return save(figure, path)

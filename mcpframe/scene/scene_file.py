@@ -174,10 +174,16 @@ def _collision(table: TomlTable, model: Model) -> tuple[list[Names], bool | list
     neighbours = table.get("neighbours", False)
     if not isinstance(neighbours, bool):
         neighbours = _all_names(table, "neighbours", model)
+    return _all_names(table, "ignore", model), neighbours, _points_on(table, model)
+
+
+def _points_on(table: TomlTable, model: Model) -> list[str]:
+    names = table.get("points_on", [])
+    if not isinstance(names, list):
+        raise table.error("points_on", f"{names!r}: a list is expected, of names")
     with table.at("points_on"):
-        points_on = [str(name) for name in table.get("points_on", [])]
-        make_rules(model, surfaces(model), [], {}, False, points_on)
-    return _all_names(table, "ignore", model), neighbours, points_on
+        make_rules(model, surfaces(model), [], {}, False, names)
+    return names
 
 
 def _all_names(table: TomlTable, key: str, model: Model) -> list[Names]:

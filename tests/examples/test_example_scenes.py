@@ -14,6 +14,7 @@ from mcpframe.systems.contacts import extreme_points
 
 FOLDER = Path(__file__).parents[2] / "examples/scenes"
 FILES = sorted(FOLDER.glob("*.toml"))
+CONTACT_MODELS = sorted((FOLDER / "contact_models").glob("*.toml"))
 ROUNDING = 1e-12
 NINE_DIGITS = 1e-8
 """Angles written with nine digits, times arms of less than a metre."""
@@ -44,7 +45,7 @@ def test_all_examples_are_here():
     }
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*FILES, *CONTACT_MODELS], ids=lambda path: path.stem)
 def test_an_example_says_what_it_is_and_starts_without_overlap(path):
     scene = load_scene(path)
     assert scene.name == path.stem

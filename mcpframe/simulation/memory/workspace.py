@@ -160,6 +160,7 @@ class Workspace:
         switching, layer = stepping.switching, stepping.layer.springs()
         self.IS[[at.DIAGNOSES, at.SWITCHES]] = stepping.diagnoses, SWITCHES[stepping.switches]
         self.IS[at.DWELL], self.XS[at.JUMP] = switching.dwell, np.nan
+        self.IS[at.YIELDING] = stepping.contact_model == "compliant" and stepping.switches == "never"
         self.XS[[at.YIELD_MARGIN, at.RIGID_MARGIN]] = switching.yield_margin, switching.rigid_margin
         self.XS[at.SLIP_SPEED] = switching.slip_speed
         self.XS[[at.AGREEMENT, at.DAMPED]] = switching.agreement, switching.damped
