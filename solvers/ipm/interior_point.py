@@ -48,6 +48,8 @@ PATIENCE = 25
 """Steps within which max(mu, |r|) must be halved."""
 DIVERGED = 1e10
 """Size of x, in units where q is 1, beyond which no solution is near."""
+LATE = 1e-8
+"""Above this mu the answers of an iteration are accurate enough; below, and after LU, they are refined."""
 DENSE_SHARE = 0.1
 """Share of nonzeros above which a sparse matrix is better factorised as a dense one."""
 
@@ -197,6 +199,8 @@ class Run:
         factor = factorise(K)
         if factor.rcond < SINGULAR:
             return None
+        if factor.iterates and p.mu() > LATE:
+            return factor.solve
 
         def solve(rhs: Array) -> Array:
             x = factor.solve(rhs)

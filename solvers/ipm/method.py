@@ -36,7 +36,7 @@ from mcpframe.solving.solution import Claim, Status
 Array = NDArray[np.float64]
 Codes = NDArray[np.int8]
 
-ACCURACIES = (1e-7, 1e-15)
+ACCURACIES = (1e-7, 1e-11, 1e-15)
 """Values of mu, in normalised units, at which the polish is tried; the last one ends the run."""
 DISTANCES = (1.0, 100.0, 0.01)
 """Distances from the bounds of the cold starts, in units where q is 1."""

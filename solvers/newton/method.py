@@ -13,7 +13,9 @@ restarts do the work and success is likely, not certain. A mixed LCP on which tw
 proof of infeasibility.
 
 Derivatives come from the problem (CasADi for an MCP). Dense matrices go to LAPACK, large sparse ones to
-SuperLU. F need not be defined everywhere: steps to where it is not are shortened.
+SuperLU, those of large obstacle problems to conjugate gradients with multigrid; these problems are first
+solved on coarser grids (`newton.nested`). F need not be defined everywhere: steps to where it is not are
+shortened.
 
 References. Fischer 1992; Billups 1995; De Luca, Facchinei, Kanzow 1996; Kanzow 1996 (smoothing); Munson,
 Facchinei, Ferris, Fischer, Kanzow 2001 (proximal steps, restarts); Chen, Chen, Kanzow 2000 (penalised
@@ -33,6 +35,7 @@ from pydantic import Field
 from mcpframe.problem.problems import MCP, MixedLCP
 from mcpframe.solvers.newton.descent import Run
 from mcpframe.solvers.newton.kernels import FISCHER, MINIMUM, PENALIZED
+from mcpframe.solvers.newton.nested import nested_start
 from mcpframe.solvers.shared.multistart import Multistart, Outcome, perturbed
 from mcpframe.solvers.shared.scaled_model import scaled_model
 from mcpframe.solving.plugin import AbstractSolver, Request
@@ -99,6 +102,9 @@ class Newton(AbstractSolver):
     def _solve(self, problem: MixedLCP | MCP, request: Request) -> Claim:
         with np.errstate(all="ignore"):
             search = Multistart(problem, request)
+            if request.z0 is None and request.basis is None:
+                near = nested_start(problem, lambda coarse: self._solve(coarse, request).z)
+                search.first = search.first if near is None else near
 
             def attempt(number: int, start: Start) -> Outcome:
                 return self._attempt(search, number, start)

@@ -88,6 +88,15 @@ def recode(lower: Any, upper: Any, z: Any, w: Any, codes: Any, size: float) -> i
     return changed
 
 
+@inline
+def within(lower: Any, upper: Any, z: Any) -> bool:
+    """Return whether z is within its bounds."""
+    inside = True
+    for i in range(z.shape[0]):
+        inside = inside and lower[i] <= z[i] <= upper[i]
+    return inside
+
+
 @callee
 def active_set(
     M: Any, q: Any, lower: Any, upper: Any, codes: Any, z: Any, w: Any, work: Any, limit: int
@@ -110,10 +119,12 @@ def active_set(
         residual = judge_dense(M, q, lower, upper, z, w, False)
         wrong = recode(lower, upper, z, w, codes, size)
         if wrong == 0:
-            if residual > FINE * size:
+            fine = residual <= FINE * size
+            if not fine:
                 correct(M, q, z, work, k)
+            if not (fine and within(lower, upper, z)):
+                clip_into(lower, upper, z)  # before it is judged: w may mind what z does not
                 residual = judge_dense(M, q, lower, upper, z, w, True)
-            clip_into(lower, upper, z)
             return residual, step + 1, first
         first = wrong if step == 0 else first
         if wrong >= before:  # no nearer than one step ago: it will not settle

@@ -47,18 +47,19 @@ class Factor:
 
     Attributes:
         solve: b -> A^-1 b.
-        rcond: estimate of 1 / cond(A) after scaling; 0 where LU broke down, and `solve` must not be called;
-            1 where A was not factorised and `solve` iterates.
+        rcond: estimate of 1 / cond(A) after scaling; 0 where LU broke down, and `solve` must not be called.
+        iterates: whether A was not factorised and `solve` goes on until it is accurate; rcond is 1 then.
     """
 
     solve: Callable[[Array], Array]
     rcond: float
+    iterates: bool = False
 
 
 def factorise(A: Array | sp.csr_array) -> Factor:
     """Return the LU factors of a square matrix of order >= 1, or conjugate gradients where they fit."""
     iterate = multigrid_solve(A) if sp.issparse(A) else None
-    return _factorise(A) if iterate is None else Factor(_with_factors_behind(A, iterate), 1.0)
+    return _factorise(A) if iterate is None else Factor(_with_factors_behind(A, iterate), 1.0, iterates=True)
 
 
 def _with_factors_behind(

@@ -108,12 +108,13 @@ def sweep(data, indices, indptr, diagonal, b, forwards, x):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Level:
-    """One matrix of the hierarchy, with its diagonal and the way to the next: P, and P' by rows."""
+    """One matrix of the hierarchy, with its diagonal and the way to the next: P, P' by rows, aggregates."""
 
     A: sp.csr_array
     diagonal: Array
     P: sp.csr_array
     restrict: sp.csr_array
+    group: NDArray[np.int64]
 
     def smooth(self, b: Array, forwards: bool, x: Array) -> None:
         """Improve x by one sweep."""
@@ -174,7 +175,13 @@ def _level(A: sp.csr_array, x: Array, theta: float) -> tuple[Level, Array] | Non
     P = T - sp.diags_array(omega / diagonal) @ (A @ T)
     kept = sp.diags_array((group >= 0).astype(np.float64))  # rows in no aggregate take nothing from below
     P = _for_kernels(kept @ P)
-    return Level(A, diagonal, P, _for_kernels(P.T)), sizes
+    return Level(A, diagonal, P, _for_kernels(P.T), group), sizes
+
+
+def next_grid(A: sp.csr_array) -> tuple[sp.csr_array, NDArray[np.int64]] | None:
+    """Return P, which takes ones to nearly ones, and the aggregate of every row (negative: none)."""
+    made = _level(_for_kernels(A), np.ones(A.shape[0]), STRENGTH)
+    return None if made is None else (made[0].P @ sp.diags_array(made[1]), made[0].group)
 
 
 def multigrid_solve(A: Any) -> Callable[[Array], Array | None] | None:

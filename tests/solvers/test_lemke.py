@@ -245,6 +245,14 @@ def test_a_ray_is_called_a_ray_even_where_the_first_path_cycles():
         assert solution.ray.any()
 
 
+def test_a_warm_start_is_judged_within_its_bounds():
+    # The basis gives z = (-1, 2): off by nothing beside q of 1e60, but at (0, 2) w has the wrong sign.
+    M = 1e60 * np.array([[1.0, -0.5], [-0.5, 1.0]])
+    solution = mf.solve(mf.MixedLCP(M, -M @ [-1.0, 2.0]), "lemke", basis=[2, 2])
+    assert solution.ok
+    np.testing.assert_allclose(solution.z, [0.0, 2.5])
+
+
 def test_where_the_cold_path_ends_on_a_ray_another_start_may_find_the_solution():
     problem = mf.MixedLCP([[-1.0, 2.0], [2.0, -1.0]], [-1.0, -1.0])
     assert mf.solve(problem, "enum").ok

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import mcpframe as mf
 from mcpframe.solvers.shared import multigrid
 from mcpframe.solvers.shared.linear import factorise, sparse_lu
 from mcpframe.solvers.shared.multigrid import fits, multigrid_solve
@@ -21,12 +22,12 @@ def from_few_rows_on(monkeypatch):
     monkeypatch.setattr(multigrid, "COARSEST", 50)
 
 
-def diffusion(k: int, seed: int = 0) -> sp.csr_array:
-    """Return -div(a grad .) on k by k points, a between 1 and 100 from place to place."""
-    rng = np.random.default_rng(seed)
+def diffusion(k: int, spread: float = 1.0) -> sp.csr_array:
+    """Return -Laplace on k by k points, rows and columns in units that differ by so many decades."""
+    rng = np.random.default_rng(0)
     line = sp.diags_array([-np.ones(k - 1), 2.0 * np.ones(k), -np.ones(k - 1)], offsets=[-1, 0, 1])
     A = sp.csr_array(sp.kron(line, sp.eye_array(k)) + sp.kron(sp.eye_array(k), line))
-    a = sp.diags_array(10.0 ** rng.uniform(0.0, 1.0, k * k))
+    a = sp.diags_array(10.0 ** rng.uniform(0.0, spread, k * k))
     return sp.csr_array(a @ A @ a)
 
 
@@ -67,6 +68,30 @@ class Counting:
     def cycle(self, b):
         self.cycles += 1
         return self.inner.cycle(b)
+
+
+def obstacle(k: int) -> mf.MixedLCP:
+    """Return a membrane over bumps on k by k points."""
+    x = np.arange(1, k + 1) / (k + 1)
+    bumps = 0.5 * np.outer(np.sin(9.0 * x), np.sin(7.0 * x)) - 0.2
+    return mf.MixedLCP(diffusion(k, spread=0.0), np.full(k * k, 8.0 / (k + 1) ** 2), bumps.ravel())
+
+
+@pytest.mark.parametrize("name", ["newton", "ipm", "path", "auto"])
+def test_obstacle_problems_are_solved_by_it_as_by_factors(name, monkeypatch):
+    problem = obstacle(40)
+    found = mf.solve(problem, name)
+    monkeypatch.setattr(multigrid, "LEAST_ROWS", 10**9)
+    expected = mf.solve(problem, "ipm")
+    assert found.ok
+    assert np.abs(found.z - expected.z).max() <= 1e-9
+
+
+def test_a_start_from_a_coarser_grid_saves_newton_steps(monkeypatch):
+    problem = obstacle(80)
+    nested = mf.solve(problem, "newton")
+    monkeypatch.setattr(multigrid, "LEAST_ROWS", 10**9)
+    assert nested.iterations < mf.solve(problem, "newton").iterations
 
 
 def test_other_matrices_are_left_to_lu():
