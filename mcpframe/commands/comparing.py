@@ -44,12 +44,22 @@ SceneFile = Annotated[Path, typer.Argument(metavar="SCENE", help="TOML file of t
 Out = Annotated[Path, typer.Option(help="Folder for the plot, the table and the runs; must not hold runs.")]
 Formulations = Annotated[
     list[str] | None,
-    typer.Option("--formulation", autocompletion=completion.formulations, help="Repeatable."),
+    typer.Option(
+        "--formulation",
+        metavar="NAME",
+        autocompletion=completion.formulations,
+        help="Formulation by name; repeatable.",
+    ),
 ]
 Solvers = Annotated[
-    list[str] | None, typer.Option("--solver", autocompletion=completion.solvers, help="Repeatable.")
+    list[str] | None,
+    typer.Option(
+        "--solver", metavar="NAME", autocompletion=completion.solvers, help="Solver by name; repeatable."
+    ),
 ]
-Steps = Annotated[list[float] | None, typer.Option("--dt", help="Step in seconds; repeatable.")]
+Steps = Annotated[
+    list[float] | None, typer.Option("--dt", metavar="SECONDS", help="Length of a step; repeatable.")
+]
 Duration = Annotated[float | None, typer.Option(help="Simulated time, s; the scene's unless given.")]
 Links = Annotated[int | None, typer.Option(help="Number of links, where the scene's model has that option.")]
 Collisions = Annotated[int, typer.Option(min=0, help="How many collisions the table goes through.")]

@@ -18,6 +18,7 @@ from mcpframe.commands.system import Start, make_model, start_state
 from mcpframe.commands.terminal import check_out_file, console, quoted, read_pairs
 from mcpframe.contact.step import Asks
 from mcpframe.exceptions import ModelError, OptionError
+from mcpframe.papers import PAPERS
 from mcpframe.problem.cone import StepProblem
 from mcpframe.scene.settings import BAUMGARTE, CLOSURE_BIAS, CONTACT_BIAS, POSITION_LEVEL
 from mcpframe.solving.plugin import AbstractContactLaw, AbstractFormulation
@@ -47,7 +48,9 @@ Examples:
 
 Systems: {systems}; or a path to a robot, .urdf or .xml (MJCF). A file of contacts has a table [[contact]] for
 each, with body_a, body_b, point, normal and, where wanted, mu, restitution, gap, tangent, law, parameters.
-""".format(systems=", ".join(mf.systems.available()))
+
+J14: {paper}.
+""".format(systems=", ".join(mf.systems.available()), paper=PAPERS["J14"])
 
 
 def _sentence(description: str) -> str:

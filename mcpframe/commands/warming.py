@@ -40,7 +40,7 @@ TICK = 0.1
 
 def warmup(
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=0, help="processes that compile; 0: as the cores allow")
+        int, typer.Option("--jobs", "-j", min=0, help="Processes that compile; 0: as the cores allow.")
     ] = 0,
 ) -> None:
     """Compile all kernels, once; they are cached for every later run.

@@ -106,7 +106,7 @@ def test_the_shell_completes_commands_and_names(words, offered, monkeypatch, cap
 
 
 def test_a_paper_is_named_in_full_where_help_mentions_it(run):
-    for command in ("sizes", "compare"):
+    for command in ("sizes", "compare", "formulate"):
         out = " ".join(run(command, "--help")[1].split())
         assert re.search(f"J14:? [(]?{PAPERS['J14']}", out)
     assert "J14" not in run("--help")[1]
