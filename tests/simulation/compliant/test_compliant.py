@@ -60,7 +60,7 @@ def test_four_legs_carry_what_their_springs_say():
 
 
 def test_the_table_of_the_examples_carries_what_statics_say_of_four_equal_springs():
-    example = load_scene(Path(__file__).parents[2] / "examples/scenes/soft_table.toml")
+    example = load_scene(Path(__file__).parents[3] / "examples/scenes/soft_table.toml")
     run = mf.simulate(example)
     table, weight = last_contacts(run), 20.0 * GRAVITY
     x, y = np.sign(table.point[:, 0]), np.sign(table.point[:, 1])
