@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import mcpframe as mf
+from mcpframe.multibody.model.shapes import Box, Geometry
 from mcpframe.scene.controllers import Push
 from truth.answers import (
     BOTH_SCHEMES,
@@ -19,7 +20,7 @@ from truth.answers import (
     ways,
     zero,
 )
-from truth.bodies import G, block
+from truth.bodies import FLOOR, G, along_x, block
 
 MU = 0.5
 DT = 2e-3
@@ -99,3 +100,36 @@ def friction_answers_a_push(way: Way) -> Answers:
         yield Answer(
             "acceleration, m/s²", acceleration, run.theta_dot[-1, 0] / 0.05, 1e-8, "certified residual / t"
         )
+
+
+@system(
+    "block thrown on a plank on smooth ice",
+    "both at m v / (m + M) from v / (mu g (1 + m/M)) on",
+    BOTH_SCHEMES,
+    ways(("mc", "nmc")),
+)
+def plank_takes_the_block_along(way: Way) -> Answers:
+    """Friction between two bodies that move: it slides, then both go on as one."""
+    m, M, mu, v, end = 1.0, 2.0, 0.3, 1.0, 0.5
+    links = [
+        mf.Link(
+            name, pose=mf.Pose((0, 0, z)), mass=mass, inertia=0.02 * np.eye(3), geometry=Geometry(Box(size))
+        )
+        for name, z, mass, size in (("block", 0.15, m, (0.2, 0.2, 0.1)), ("plank", 0.05, M, (2.0, 0.4, 0.1)))
+    ]
+    materials = {"default": mf.Material(mu=mu), ("plank", "world"): mf.Material(mu=0.0)}
+    scene = mf.Scene(
+        mf.Model(links, gravity=(0, 0, -G), geometry=[FLOOR]),
+        theta_dot=along_x([v, 0.0]),
+        materials=materials,
+    )
+    run = mf.simulate(scene, dt=1e-3, duration=end, **way.stepping)
+    yield certified(run)
+    together, speed = v / (mu * G * (1 + m / M)), m * v / (m + M)
+    block = v * together - mu * G * together**2 / 2 + speed * (end - together)
+    plank = mu * G * m / M * together**2 / 2 + speed * (end - together)
+    reason = "mu g dt² / 8 where it comes to rest, as alone"
+    yield zero("places, m", run.theta[-1, [0, 7]] - [block, plank], 1e-6, reason)
+    yield zero(
+        "momentum, share", (m * run.theta_dot[:, 0] + M * run.theta_dot[:, 6]) / (m * v) - 1, 1e-9, "kept"
+    )

@@ -5,9 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 import mcpframe as mf
+from mcpframe.arrays import Array
 from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
-from truth.answers import Answer, Answers, Way, certified, simulated, system, ways, zero
+from truth.answers import (
+    BOTH_SCHEMES,
+    SLOW_WAYS,
+    Answer,
+    Answers,
+    Way,
+    certified,
+    simulated,
+    system,
+    ways,
+    zero,
+)
 from truth.bodies import G
+from truth.equations import integrated
+from truth.motions import Motion
 
 Y = (0.0, 1.0, 0.0)
 OVERLAP = 1e-6
@@ -139,3 +153,30 @@ def _same_motion(way: Way, whole: mf.Model, merged: mf.Model) -> Answers:
     yield Answer("impacts of both", len(one.impacts), len(other.impacts), 0, "counted")
     yield Answer("at least one impact", 1.0, float(len(one.impacts) > 0), 0, "it swings into the pegs")
     yield zero("difference of angles, rad", one.theta - other.theta, 1e-6, "1 µm of overlap at impacts")
+
+
+def elastic() -> Motion:
+    """A bob of mass m and inertia i on a spring k of length l along its arm: r from the pivot, angle a.
+
+    (m r² + i) a'' = -m g r sin a - 2 m r r' a',     r'' = r a'² + g cos a - (k / m) (r - l).
+    """
+    m, i, l, k, end = 1.0, 1e-3, 0.5, 80.0, 3.0
+    model = mf.Model(gravity=(0, 0, -G), name="elastic pendulum")
+    model.add_link("arm", "world", mf.Hinge("pin", Y), mass=0.0, inertia=np.zeros((3, 3)))
+    spring = mf.Hinge("prismatic", (0, 0, -1))
+    model.add_link("bob", "arm", spring, mf.Pose((0, 0, -l)), mass=m, inertia=i * np.eye(3), stiffness=k)
+
+    def rates(_: float, y: Array) -> Array:
+        a, r, da, dr = y
+        turning = (-m * G * r * np.sin(a) - 2 * m * r * dr * da) / (m * r**2 + i)
+        return np.array([da, dr, turning, r * da**2 + G * np.cos(a) - k / m * (r - l)])
+
+    known = lambda: integrated(rates, [0.8, l + 0.1, 0.0, 0.0], end)[:2] - [0.0, l]  # noqa: E731
+    scene = mf.Scene(model, theta=[0.8, 0.1])
+    return Motion(scene, end, "angle and length, rad and m", known, lambda run: run.theta[-1], 2e-5)
+
+
+@system("pendulum on a spring", "r'' = r a'² + g cos a - (k/m) (r - l); 3 s", BOTH_SCHEMES, SLOW_WAYS)
+def elastic_pendulum_swings(way: Way) -> Answers:
+    """Swinging and bouncing hand their energy to and fro; the arm has no mass of its own."""
+    yield from elastic().answers(way)

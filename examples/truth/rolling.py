@@ -264,6 +264,43 @@ def rattleback_turns_back(way: Way) -> Answers:
     yield zero("gap, m", run.contacts.gap, 1e-6, "second order, at 1 ms")
 
 
+def uneven_ball() -> Motion:
+    """A ball whose centre of mass is a below its middle, rocking on the floor by the angle p.
+
+    (I + m (r² + a² - 2 r a cos p)) p'' = -m a (g + r p'²) sin p.
+    """
+    m, a, start, end = 1.0, 0.04, 1.2, 2.0
+    inertia = 0.4 * m * RADIUS**2
+    link = mf.Link(
+        "ball", mass=m, com=(0, 0, -a), inertia=inertia * np.eye(3), geometry=Geometry(Sphere(RADIUS))
+    )
+    model = mf.Model([link], gravity=(0, 0, -G), geometry=[FLOOR])
+
+    def rates(_: float, y: Array) -> Array:
+        about_contact = inertia + m * (RADIUS**2 + a**2 - 2 * RADIUS * a * np.cos(y[0]))
+        return np.array([y[1], -m * a * (G + RADIUS * y[1] ** 2) * np.sin(y[0]) / about_contact])
+
+    pose = mf.Pose.from_rpy((0, 0, RADIUS), (0, start, 0))
+    scene = mf.Scene(model, theta={"ball": pose}, materials=mf.Material(mu=0.9))
+    known = lambda: RADIUS * (integrated(rates, [start, 0.0], end)[:1] - start)  # noqa: E731
+    return Motion(scene, end, "place, m", known, lambda run: run.theta[-1, :1], 2e-6)
+
+
+@system(
+    "ball with its weight off the middle, rocking",
+    "(I + m (r² + a² - 2 r a cos p)) p'' = -m a (g + r p'²) sin p",
+    BOTH_SCHEMES,
+    FULL_WAYS,
+)
+def uneven_ball_rocks(way: Way) -> Answers:
+    """It rolls to and fro through more than a radian; nothing slides, energy stays."""
+    motion = uneven_ball()
+    run = motion.run(way)
+    yield certified(run)
+    yield zero(f"{motion.quantity} after {motion.duration:g} s", motion.error(run), motion.bound, "at 1 ms")
+    yield energy_kept(run, 1e-5, scale=G * 0.04)
+
+
 def particle(gravity: Array) -> mf.Model:
     """A ball of 1 kg that does not turn, on three slides."""
     model = mf.Model(gravity=gravity, geometry=[FLOOR])

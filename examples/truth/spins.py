@@ -140,3 +140,40 @@ def heavy_top_precesses(way: Way) -> Answers:
 def tumbling_body_follows_euler(way: Way) -> Answers:
     """Attitude and place; what is kept alone would not see a wrong phase."""
     yield from tumbling_motion().answers(way)
+
+
+def gimbals() -> Motion:
+    """A rotor, its centre of mass off the crossing of the axes, in an inner and an outer gimbal.
+
+    With f of the outer about the vertical, a of the inner, s of the rotor, w = s' + f' cos a, outer moment O,
+    inner ones b, the rotor's A about the crossing and C, and M = O + (b_y + A) sin² a + b_z cos² a,
+
+        M f'' + M' a' f' = C w sin a a',     C w = const,
+        (b_x + A) a'' = M' f'² / 2 - C w f' sin a + m g l sin a,     M' = (b_y + A - b_z) sin 2a.
+    """
+    outer, b, m, l, a_0, C = 0.004, np.array([0.002, 0.003, 0.0025]), 0.4, 0.05, 0.001, 0.0018
+    A = a_0 + m * l**2
+    model = mf.Model(gravity=(0, 0, -G), name="gimbals")
+    model.add_link("outer", "world", mf.Hinge("pin", (0, 0, 1)), mass=0.1, inertia=outer * np.eye(3))
+    model.add_link("inner", "outer", mf.Hinge("pin", (1, 0, 0)), mass=0.1, inertia=np.diag(b))
+    rotor = {"mass": m, "com": (0, 0, l), "inertia": np.diag([a_0, a_0, C])}
+    model.add_link("rotor", "inner", mf.Hinge("pin", (0, 0, 1)), **rotor)
+
+    def rates(_: float, y: Array) -> Array:
+        _, a, df, da = y
+        s, c = np.sin(a), np.cos(a)
+        M, slope = outer + (b[1] + A) * s**2 + b[2] * c**2, 2 * s * c * (b[1] + A - b[2])
+        up = (slope * df**2 / 2 - spin * df * s + m * G * l * s) / (b[0] + A)
+        return np.array([df, da, (spin * s - slope * df) * da / M, up])
+
+    start, turning_at, end = np.array([0.0, 0.6]), np.array([0.2, 0.0]), 2.0
+    spin = C * (150.0 + turning_at[0] * np.cos(start[1]))
+    scene = mf.Scene(model, theta=[*start, 0.0], theta_dot=[*turning_at, 150.0])
+    known = lambda: integrated(rates, [*start, *turning_at], end)[:2]  # noqa: E731
+    return Motion(scene, end, "angles of the gimbals, rad", known, lambda run: run.theta[-1, :2], 2e-4)
+
+
+@system("gyroscope in gimbals of their own mass", "Lagrange's equations, 2 s", BOTH_SCHEMES, SLOW_WAYS)
+def gyroscope_turns_its_gimbals(way: Way) -> Answers:
+    """It precesses and nods; the gimbals, heavier than the rotor, take part."""
+    yield from gimbals().answers(way)

@@ -130,3 +130,18 @@ def test_a_step_that_has_too_many_parts_ends_the_run_in_words_that_name_what_tou
     with pytest.raises(NoMotionError, match=said) as stop:
         mf.simulate(scene, max_trials=12)
     assert len(stop.value.trajectory) == 1
+
+
+def test_a_hinge_that_feels_no_inertia_is_named_as_the_cause():
+    """A point mass on three axes that cross: nothing holds it about the line to the mass."""
+    point = {"mass": 0.1, "inertia": np.zeros((3, 3))}
+    model = mf.Model(gravity=(0, 0, -9.81))
+    model.add_link("yaw", "world", mf.Hinge("pin", (0, 0, 1)), com=(1e-7, 0, 0), **point)
+    model.add_link("roll", "yaw", mf.Hinge("pin", (1, 0, 0)), com=(0, 0, 1e-7), **point)
+    model.add_link("head", "roll", mf.Hinge("pin", (0, 1, 0)), com=(0.1, 0.2, 0.3), **point)
+    scene = mf.Scene(model, theta=[0.0, 0.3, 0.2], theta_dot=[1e3, -1e3, 1e3])
+    words = r"'(yaw|roll|head)'.*feels an inertia of .*next to nothing of .*armature"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(NoMotionError, match=words):
+            mf.simulate(scene, duration=1.0)

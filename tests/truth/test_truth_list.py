@@ -7,7 +7,7 @@
 | block on an incline | slips iff tan a > mu | test_truth_blocks |
 | block, particle, ball on round cones | no heading is special | test_truth_cones |
 | ball, coin, particle, ladder | roll and slide: closed forms, ODEs | test_truth_rolling |
-| free ball, tumbling body, heavy top | velocity, spin, energy kept; precession | test_truth_spins |
+| free ball, tumbling body, heavy top, gimbals | velocity, spin, energy kept; precession | test_truth_spins |
 | bouncing ball | peaks e^(2k) h, time of rest | test_truth_balls |
 | two spheres head on | ratio e, momentum | test_truth_balls |
 | three equal balls | (-1/3, 2/3, 2/3) or (0, 0, 1) | test_truth_balls |
@@ -44,17 +44,17 @@ ROWS = {
     "lcps": {"one_row_is_solved", "four_rows_are_solved"},
     "spins": {
         *("spinning_ball_keeps_its_velocity", "tumbling_body_keeps_its_spin", "heavy_top_precesses"),
-        "tumbling_body_follows_euler",
+        *("tumbling_body_follows_euler", "gyroscope_turns_its_gimbals"),
     },
     "rolling": {
         *("rolling_ball_rolls_on", "sphere_rolls_down_an_incline", "sliding_ball_starts_to_roll"),
         *("coin_rolls_in_a_circle", "particle_slides_across_a_slope", "ladder_slides_with_friction"),
-        *("ball_circles_on_a_turntable", "rattleback_turns_back"),
+        *("ball_circles_on_a_turntable", "rattleback_turns_back", "uneven_ball_rocks"),
     },
     "blocks": {
         *("block_slides_to_rest", "block_sticks_inside_the_cone", "block_slips_outside_the_cone"),
         *("block_stands_below_the_tipping_angle", "block_tips_above_the_tipping_angle"),
-        "friction_answers_a_push",
+        *("friction_answers_a_push", "plank_takes_the_block_along"),
     },
     "cones": {
         *("block_slides_straight_to_rest", "block_on_an_incline_of_any_heading"),
@@ -94,7 +94,7 @@ ROWS = {
     },
     "pendulums": {
         *("pendulum_rebounds_from_a_wall", "mass_on_a_spring_bounces_from_its_stop"),
-        *("conical_pendulum_keeps_its_height", "locked_links_move_as_one_body"),
+        *("conical_pendulum_keeps_its_height", "locked_links_move_as_one_body", "elastic_pendulum_swings"),
     },
     "flights": {
         *("tumbling_box_keeps_momentum_and_energy", "free_chain_keeps_momentum_and_energy"),

@@ -43,9 +43,9 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of
-from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.moving.drift import inverse, times
 from mcpframe.simulation.step.moving.motion import put_three, three
+from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import (
     cross,
     dot,
@@ -163,5 +163,5 @@ def keep_momentum(run, X, Y, rates, h):
         if end > 0 and is_untouched(run, root, end):
             keep_tree(run, X, Y, root, end, rates, h)
             moved = True
-    if moved:
-        call_place_rates(run.A[at.PLACE_RATES], (I, Y))
+    if moved:  # whole, to the bits that a run which is taken up here has
+        call_place(run.A[at.PLACE], (I, Y))
