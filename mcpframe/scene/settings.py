@@ -300,6 +300,11 @@ class Adaptive(Settings):
         description="all dofs alike, or by the inertia that they move: with acceleration the error then "
         "bounds that of the motion in the kinetic norm, times the root of the number of rigid dofs",
     )
+    by: Literal["joints", "nodes"] | None = Field(
+        default=None,
+        description="take the joints that count most, one by one, or open nodes of the assembly tree from "
+        "the root, as the paper does; joints unless a body has more than 20 links for each active one",
+    )
     interval: int = Field(default=10, ge=1, description="choose every so many steps")
     at_contacts: Literal["none", "event", "twice"] = Field(
         default="twice",

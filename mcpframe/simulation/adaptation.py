@@ -196,6 +196,7 @@ def measure_of(settings: Adaptive, dt: float) -> Measure:
         span={"joined": span, "acceleration": 1.0, "velocity": 0.0}[settings.metric],
         by_inertia=settings.weights == "inertia",
         patience=settings.patience,
+        by_nodes=None if settings.by is None else settings.by == "nodes",
     )
 
 

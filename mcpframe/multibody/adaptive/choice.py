@@ -1,13 +1,15 @@
-"""Choice of the active joints [G06]: those that would be missed most, from the root of an assembly tree.
+"""Choice of the active joints [G06]: those that would be missed most.
 
 A joint is judged by r = RATE_SHARE θ̇ + SPAN θ̈ with θ̈ of the *released* body, all joints free: the rate that
-it would have after SPAN seconds, or its acceleration, or its rate. A node of the assembly tree joins two
-parts of the body by a joint; with weights a,
+it would have after SPAN seconds, or its acceleration, or its rate. With weights a,
 
-    A(joint) = Σ over its dofs a r²,     A(C) = A(A) + A(B) + A(joint of C).
+    A(joint) = Σ over its dofs a r².
 
-From the root the node with the largest A is opened, its joint becomes active, until there are enough or until
-the sum of what is left, the *error*, is small enough. With accelerations and a = Mass_ii,
+*By joints*: those with the largest A are taken, until there are enough or until the sum of what is left, the
+*error*, is small enough. *By nodes*, as in the paper: a node of the assembly tree joins two parts of the body
+by a joint, A(C) = A(A) + A(B) + A(joint of C); from the root the node with the largest A is opened, and its
+joint becomes active. That needs A of no joint below: long bodies do it by pieces, in O(active joints). With
+accelerations and a = Mass_ii,
 
     |θ̈_hybrid - θ̈|²_Mass <= n_rigid Σ_rigid Mass_ii θ̈_i².
 """
@@ -82,7 +84,7 @@ def add_up(IA, XA, node):
 
 @callee
 def weigh(IT, XT, IA, XA):
-    """Write the metric of every joint and of every node; accelerations of the whole are there."""
+    """Write the metric of every joint, and of nodes that are opened; accelerations of the whole are there."""
     if IA[at.BY_INERTIA] != 0:
         composite_inertias(IT, XT)
     for i in range(IA[at.N_LINKS]):
@@ -91,19 +93,20 @@ def weigh(IT, XT, IA, XA):
             for k in range(get(IA, IA[at.FIRST_BODY] + i), get(IA, IA[at.FIRST_BODY] + i + 1)):
                 total += metric_of_body(IT, XT, IA, XA, k)
         put(XA, IA[at.METRIC] + i, total)
-    for n in range(IA[at.N_NODES] - 1, -1, -1):
-        add_up(IA, XA, n)
+    if IA[at.BY_NODES] != 0:
+        for n in range(IA[at.N_NODES] - 1, -1, -1):
+            add_up(IA, XA, n)
 
 
 @inline
-def sum_at(IA, XA, i):
-    """Return the metric of the i-th node of the heap."""
-    return get(XA, IA[at.SUMS] + get(IA, IA[at.HEAP] + i))
+def key_at(IA, XA, keys, i):
+    """Return the metric of the i-th entry of the heap."""
+    return get(XA, keys + get(IA, IA[at.HEAP] + i))
 
 
 @inline
 def swap(IA, i, j):
-    """Exchange two nodes of the heap."""
+    """Exchange two entries of the heap."""
     a, b = IA[at.HEAP] + i, IA[at.HEAP] + j
     kept = get(IA, a)
     put(IA, a, get(IA, b))
@@ -111,33 +114,48 @@ def swap(IA, i, j):
 
 
 @inline
+def sift(IA, XA, keys, i, size):
+    """Let the i-th entry of the heap sink to its place."""
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and key_at(IA, XA, keys, child + 1) > key_at(IA, XA, keys, child):
+            child += 1
+        if key_at(IA, XA, keys, child) <= key_at(IA, XA, keys, i):
+            break
+        swap(IA, i, child)
+        i = child
+
+
+@inline
+def pop_largest(IA, XA, keys, size):
+    """Take the entry with the largest metric off the heap, of `size` after that."""
+    largest = get(IA, IA[at.HEAP])
+    put(IA, IA[at.HEAP], get(IA, IA[at.HEAP] + size))
+    sift(IA, XA, keys, 0, size)
+    return largest
+
+
+@inline
 def push_node(IA, XA, size, node):
     """Add a node to the heap, single links left out; return its size."""
     if get(IA, IA[at.NODES] + node * at.NODE_ROW + at.NODE_JOINT) < 0:
         return size
+    keys = IA[at.SUMS]
     put(IA, IA[at.HEAP] + size, node)
     i = size
-    while i > 0 and sum_at(IA, XA, (i - 1) // 2) < sum_at(IA, XA, i):
+    while i > 0 and key_at(IA, XA, keys, (i - 1) // 2) < key_at(IA, XA, keys, i):
         swap(IA, i, (i - 1) // 2)
         i = (i - 1) // 2
     return size + 1
 
 
-@inline
-def pop_node(IA, XA, size):
-    """Take the node with the largest metric off the heap, of `size` after that."""
-    node = get(IA, IA[at.HEAP])
-    put(IA, IA[at.HEAP], get(IA, IA[at.HEAP] + size))
-    i = 0
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and sum_at(IA, XA, child + 1) > sum_at(IA, XA, child):
-            child += 1
-        if sum_at(IA, XA, child) <= sum_at(IA, XA, i):
-            break
-        swap(IA, i, child)
-        i = child
-    return node
+@callee
+def left_over(IA, XA, keys, size):
+    """Return the metric of all entries of the heap."""
+    total = 0.0
+    for i in range(size):
+        total += key_at(IA, XA, keys, i)
+    return total
 
 
 @callee
@@ -164,36 +182,75 @@ def weigh_below(IA, XA, node):
         put(XA, IA[at.SUMS] + below, span**2 * squares_of(IA, XA, below))
 
 
+@inline
+def is_enough(IA, XA, keys, size, error):
+    """Return whether what is left is within the bound; by differences first, then as it is."""
+    return error <= XA[at.BOUND] and left_over(IA, XA, keys, size) <= XA[at.BOUND]
+
+
+@inline
+def choose_joint(IA, joint, n):
+    """Take a joint as the n-th."""
+    put(IA, IA[at.CHOSEN] + joint, 1)
+    put(IA, IA[at.CHOSEN_LIST] + n, joint)
+
+
 @callee
-def open_nodes(IA, XA):
-    """Choose joints from the roots downwards; pinned ones are not counted."""
-    for i in range(IA[at.N_CHOSEN]):
-        put(IA, IA[at.CHOSEN] + get(IA, IA[at.CHOSEN_LIST] + i), 0)
-    size, n, left, error = 0, 0, IA[at.MOST] - IA[at.N_PINNED], 0.0
-    for i in range(IA[at.N_ROOTS]):
-        root = get(IA, IA[at.ROOTS] + i)
-        error += get(XA, IA[at.SUMS] + root)
-        size = push_node(IA, XA, size, root)
-    while size > 0 and error > XA[at.BOUND]:
+def take_largest(IA, XA, most):
+    """Choose the joints with the largest metric, `most` of them; return how many."""
+    keys, size, n = IA[at.METRIC], 0, 0
+    for i in range(IA[at.N_LINKS]):
+        if get(IA, IA[at.PINNED] + i) == 0:
+            put(IA, IA[at.HEAP] + size, i)
+            size += 1
+    for i in range(size // 2 - 1, -1, -1):
+        sift(IA, XA, keys, i, size)
+    error = left_over(IA, XA, keys, size)
+    while size > 0 and n < most and not is_enough(IA, XA, keys, size, error):
         size -= 1
-        node = pop_node(IA, XA, size)
+        joint = pop_largest(IA, XA, keys, size)
+        choose_joint(IA, joint, n)
+        n += 1
+        error -= get(XA, keys + joint)
+    return n
+
+
+@callee
+def open_nodes(IA, XA, most):
+    """Choose joints from the roots downwards, `most` of them; return how many."""
+    keys, size, n = IA[at.SUMS], 0, 0
+    for i in range(IA[at.N_ROOTS]):
+        size = push_node(IA, XA, size, get(IA, IA[at.ROOTS] + i))
+    error = left_over(IA, XA, keys, size)
+    while size > 0 and not is_enough(IA, XA, keys, size, error):
+        size -= 1
+        node = pop_largest(IA, XA, keys, size)
         joint = node_entry(IA, node, at.NODE_JOINT)
         if get(IA, IA[at.PINNED] + joint) == 0:
-            if n >= left:
+            if n >= most:
                 break
-            put(IA, IA[at.CHOSEN] + joint, 1)
-            put(IA, IA[at.CHOSEN_LIST] + n, joint)
+            choose_joint(IA, joint, n)
             n += 1
             if IA[at_pieces.N_PIECES] > 0 and not is_open(IA, joint):
                 weigh_below(IA, XA, node)
             error -= get(XA, IA[at.METRIC] + joint)
         size = push_node(IA, XA, size, node_entry(IA, node, at.NODE_A))
         size = push_node(IA, XA, size, node_entry(IA, node, at.NODE_B))
-    put(IA, at.N_CHOSEN, n)
+    return n
 
 
 @callee
-def rigid_error(IA, XA):
+def error_of_joints(IA, XA):
+    """Return the metric of all rigid joints, one by one."""
+    error = 0.0
+    for i in range(IA[at.N_LINKS]):
+        if get(IA, IA[at.ACTIVE] + i) == 0:
+            error += get(XA, IA[at.METRIC] + i)
+    return error
+
+
+@callee
+def error_of_nodes(IA, XA):
     """Return the metric of all rigid joints: of the nodes below the active ones, from the roots."""
     size, error = 0, 0.0
     for i in range(IA[at.N_ROOTS]):
@@ -242,7 +299,7 @@ def take_choice(IA, XA):
             n += 1
     put(IA, at.N_ACTIVE, n)
     put(IA, at.N_LEFT, n_left)
-    put(XA, at.ERROR, rigid_error(IA, XA))
+    put(XA, at.ERROR, error_of_nodes(IA, XA) if IA[at.BY_NODES] != 0 else error_of_joints(IA, XA))
     put(IA, at.N_CHOICES, IA[at.N_CHOICES] + 1)
     return n_left > 0 or n > kept
 
@@ -260,10 +317,12 @@ def choose_joints(IT, XT, IA, XA):
         if free_accelerations(IT, XT, False) != 0:
             return FAILED
         weigh(IT, XT, IA, XA)
-    total = 0.0
-    for i in range(IA[at.N_ROOTS]):
-        total += get(XA, IA[at.SUMS] + get(IA, IA[at.ROOTS] + i))
-    if not total < math.inf:
+    for i in range(IA[at.N_CHOSEN]):
+        put(IA, IA[at.CHOSEN] + get(IA, IA[at.CHOSEN_LIST] + i), 0)
+    most = IA[at.MOST] - IA[at.N_PINNED]
+    n = open_nodes(IA, XA, most) if IA[at.BY_NODES] != 0 else take_largest(IA, XA, most)
+    put(IA, at.N_CHOSEN, n)
+    changed = take_choice(IA, XA)
+    if not XA[at.ERROR] < math.inf:
         return FAILED
-    open_nodes(IA, XA)
-    return OTHERS if take_choice(IA, XA) else SAME
+    return OTHERS if changed else SAME

@@ -33,6 +33,8 @@ class Measure:
         rate, span: joints are judged by rate θ̇ + span θ̈.
         by_inertia: weigh dofs by the inertia that they move, else all alike.
         patience: choices running in which an active joint must be passed over to become rigid.
+        by_nodes: open nodes of the assembly tree from the root, or take joints one by one; None: nodes where
+            a body is so long that a sweep over all joints would cost more than the steps between choices.
     """
 
     most: int | None = None
@@ -41,6 +43,7 @@ class Measure:
     span: float = 1.0
     by_inertia: bool = False
     patience: int = 1
+    by_nodes: bool | None = None
 
 
 def pinned_links(model: Model, asked: Flags) -> Flags:
@@ -70,6 +73,7 @@ def pack_whole(
     skeleton, assembly = tree.skeleton, Assembly.of(tree.parents)
     if by_pieces is None:
         by_pieces = is_long(model, measure) and has_pieces(model, pinned, measure)
+    by_nodes = by_pieces or bool(measure.by_nodes)
     IA, XA = memory.arrays(
         link=len(tree.links),
         body=skeleton.n_bodies,
@@ -96,6 +100,7 @@ def pack_whole(
         view = memory.part(IA, XA, part)
         view.flat[: np.size(values)] = np.ravel(values)
     take_measure(IA, XA, measure)
+    IA[at.BY_NODES] = by_nodes
     IA[at.N_PINNED] = flags.sum()
     take_active(IA, XA, movable)
     return IA, XA
@@ -109,13 +114,16 @@ def take_active(IA: Indices, XA: Array, active: Flags) -> None:
     IA[at.N_ACTIVE] = links.size
 
 
-FEW = 8
-"""Links for each active joint from which on a choice by pieces costs less than a sweep of the whole."""
+FEW, MANY = 8, 20
+"""Links for each active joint from which on pieces cost less than a sweep of the whole; from which on that is
+so much less that nodes are opened though joints taken one by one are the better choice."""
 
 
 def is_long(model: Model, measure: Measure) -> bool:
-    """Return whether there are so many links that choices by pieces cost less than sweeps."""
-    return measure.most is not None and model.n_links > FEW * measure.most
+    """Return whether there are so many links that choices are made by pieces where there are any."""
+    if measure.most is None or measure.by_nodes is False:
+        return False
+    return model.n_links > (FEW if measure.by_nodes else MANY) * measure.most
 
 
 def has_pieces(model: Model, pinned: Flags, measure: Measure) -> bool:

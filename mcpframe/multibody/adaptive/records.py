@@ -10,9 +10,10 @@ from mcpframe.jit.memory import MATRIX, VECTOR, Memory, columns
 MEMORY = Memory()
 N_LINKS, N_BODIES, N_NODES = MEMORY.count("link"), MEMORY.count("body"), MEMORY.count("node")
 N_ROOTS, N_DOFS = MEMORY.count("root"), MEMORY.count("dof")
-MOST, PATIENCE, BY_INERTIA = MEMORY.counts(3)
+MOST, PATIENCE, BY_INERTIA, BY_NODES = MEMORY.counts(4)
 """How many joints may be active; in how many choices running a joint must be passed over to become rigid;
-whether joints are weighed by the inertia that they move."""
+whether joints are weighed by the inertia that they move; whether nodes are opened, or joints taken one by
+one."""
 N_ACTIVE, N_PINNED, N_CHOSEN, N_LEFT, N_CLUSTERS, N_CHOICES = MEMORY.counts(6)
 """Joints that are active, always active, taken by the last choice, made rigid by it; clusters; choices."""
 RATE_SHARE, SPAN, BOUND = MEMORY.numbers(3)

@@ -1,5 +1,7 @@
 """Compiled clusters, choices and impulses against merged models, brute force and dense equations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_hybrid import BODIES, some_links, some_state
@@ -164,7 +166,7 @@ def metric_of(state, measure):
 @pytest.mark.parametrize("name", MEASURES)
 @pytest.mark.parametrize("kind", ["chain of pins", "every hinge", "floating tree"])
 def test_sums_of_nodes_are_those_of_their_joints(rng, kind, name):
-    measure, state = MEASURES[name], some_state(rng, kind, 30)
+    measure, state = replace(MEASURES[name], by_nodes=True), some_state(rng, kind, 30)
     body = Body(state, measure=measure)
     expected = metric_of(state, measure)
     expected[body.part(at.PINNED) != 0] = 0.0
@@ -194,7 +196,7 @@ def greedy(assembly, metric, most):
 def test_the_largest_nodes_are_opened_first(rng):
     for _ in range(10):
         state = some_state(rng, "chain of pins", 40)
-        body = Body(state, measure=Measure(9))
+        body = Body(state, measure=Measure(9, by_nodes=True))
         metric = metric_of(state, Measure())
         metric[0] = 0.0
         body.choose()
@@ -203,12 +205,28 @@ def test_the_largest_nodes_are_opened_first(rng):
         assert body.IA[at.N_ACTIVE] == 9
 
 
-def test_a_bound_opens_as_many_as_it_needs(rng):
+@pytest.mark.parametrize("kind", ["chain of pins", "every hinge", "floating tree"])
+def test_one_by_one_the_joints_that_count_most_are_taken(rng, kind):
+    for name in MEASURES:
+        measure, state = MEASURES[name], some_state(rng, kind, 40)
+        body = Body(state, measure=replace(measure, most=14, by_nodes=False))
+        metric = metric_of(state, measure)
+        metric[body.part(at.PINNED) != 0] = -1.0
+        assert body.choose() != FAILED
+        n = 14 - int(body.IA[at.N_PINNED])
+        largest = np.sort(np.argsort(metric)[::-1][:n])
+        np.testing.assert_array_equal(np.flatnonzero(body.part(at.CHOSEN)), largest)
+        left = metric[body.part(at.ACTIVE) == 0].sum()
+        assert body.XA[at.ERROR] == pytest.approx(left, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("by_nodes", [True, False])
+def test_a_bound_opens_as_many_as_it_needs(rng, by_nodes):
     state = some_state(rng, "chain of pins", 40)
     whole = np.sqrt(metric_of(state, Measure())[1:].sum())
     last = 0
     for share in (1.1, 0.5, 0.1, 0.01, 0.0):
-        body = Body(state, measure=Measure(None, bound=share * whole))
+        body = Body(state, measure=Measure(None, bound=share * whole, by_nodes=by_nodes))
         body.choose()
         assert np.sqrt(body.XA[at.ERROR]) <= share * whole
         assert body.IA[at.N_ACTIVE] >= last

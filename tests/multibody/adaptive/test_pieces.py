@@ -46,7 +46,7 @@ def hybrid(rng, kind, n=24, share=0.7):
     for by_pieces in (True, False):
         state = model.state(theta, rates)
         state.take_forces(tau)
-        body = Body(state, active, Measure(8, rate=1.0, span=0.1), by_pieces=by_pieces)
+        body = Body(state, active, Measure(8, rate=1.0, span=0.1, by_nodes=True), by_pieces=by_pieces)
         body.IA[at.N_LEFT] = 0
         bodies.append(body)
     one = bodies[0]
@@ -102,7 +102,9 @@ def test_pieces_that_have_become_rigid_are_those_of_a_body_that_begins_there(rng
         theta, rates = (rec.MEMORY.part(body.IT, body.XT, part) for part in (rec.THETA, rec.THETA_DOT))
         fresh = body.state.model.state(theta, rates)
         fresh.take_forces(tau)
-        other = Body(fresh, body.part(at.ACTIVE) != 0, Measure(8, rate=1.0, span=0.1), by_pieces=True)
+        other = Body(
+            fresh, body.part(at.ACTIVE) != 0, Measure(8, rate=1.0, span=0.1, by_nodes=True), by_pieces=True
+        )
         entries.write_pieces(other.IT, other.XT, other.IA, other.XA)
         kept = body.IA.copy(), body.XA.copy()
         for one in (body, other):
@@ -115,9 +117,10 @@ def test_pieces_that_have_become_rigid_are_those_of_a_body_that_begins_there(rng
 def test_long_bodies_of_pins_and_sliders_have_pieces(rng):
     cable, none = systems.cable(links=100), np.zeros(100, bool)
     pinned = pinned_links(cable, none)
-    assert is_long(cable, Measure(10))
-    assert not is_long(cable, Measure(20))
-    assert not is_long(cable, Measure(None, bound=1.0))
+    assert is_long(cable, Measure(4))
+    assert is_long(cable, Measure(10, by_nodes=True))
+    for short in (Measure(6), Measure(20, by_nodes=True), Measure(4, by_nodes=False), Measure(bound=1.0)):
+        assert not is_long(cable, short)
     assert has_pieces(cable, pinned, Measure(10))
     assert not has_pieces(cable, pinned, Measure(10, by_inertia=True))
     assert not has_pieces(cable, pinned | (np.arange(100) == 50), Measure(10))

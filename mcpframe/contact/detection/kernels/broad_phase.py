@@ -64,19 +64,30 @@ BETTER = 2.0
 """Ratio of variances above which the sweep takes another axis."""
 
 
+@inline
+def origin_of(I, X, body):
+    """Return where the frame of a body is; needs the kinematics."""
+    reference = load(X, I[REFERENCE] + 4 * get(I, I[TREE] + body * TREE_ROW + SECTION))
+    return reference + load(X, I[BODIES] + body * BODY + B_POSITION)
+
+
+@inline
+def place_shape_at(ID, XD, i, R, r):
+    """Write where a shape is, on a body at (R, r). Spheres have no axes."""
+    f, p = ID[FRAMES] + i * FRAME, ID[PLACES] + i * PLACE
+    store(XD, p + P_POSITION, r + combine(R, XD, f + F_POSITION))
+    if get(ID, ID[SHAPES] + i * SHAPE_ROW + S_KIND) != SPHERE:
+        for k in range(0, 12, 4):
+            store(XD, p + P_ROTATION + k, combine(R, XD, f + k))
+
+
 @callee
 def place_shapes(I, X, ID, XD):
-    """Write where the moving shapes are; needs the kinematics. Spheres have no axes."""
+    """Write where the moving shapes are; needs the kinematics."""
     for i in range(ID[N_FIXED], ID[N_SHAPES]):
-        row = ID[SHAPES] + i * SHAPE_ROW
-        body = get(ID, row + S_BODY)
-        o, f, p = I[BODIES] + body * BODY, ID[FRAMES] + i * FRAME, ID[PLACES] + i * PLACE
-        R = load_matrix(X, o + B_ROTATION)
-        at = load(X, I[REFERENCE] + 4 * get(I, I[TREE] + body * TREE_ROW + SECTION))
-        store(XD, p + P_POSITION, at + load(X, o + B_POSITION) + combine(R, XD, f + F_POSITION))
-        if get(ID, row + S_KIND) != SPHERE:
-            for k in range(0, 12, 4):
-                store(XD, p + P_ROTATION + k, combine(R, XD, f + k))
+        body = get(ID, ID[SHAPES] + i * SHAPE_ROW + S_BODY)
+        R = load_matrix(X, I[BODIES] + body * BODY + B_ROTATION)
+        place_shape_at(ID, XD, i, R, origin_of(I, X, body))
 
 
 @inline

@@ -13,7 +13,12 @@ import math
 from numba import types
 
 from mcpframe.contact.detection import cluster_records as at
-from mcpframe.contact.detection.kernels.broad_phase import add_candidate, sort_candidates
+from mcpframe.contact.detection.kernels.broad_phase import (
+    add_candidate,
+    origin_of,
+    place_shape_at,
+    sort_candidates,
+)
 from mcpframe.contact.detection.kernels.detect import meet_candidate
 from mcpframe.contact.detection.records import (
     CANDIDATES,
@@ -33,7 +38,6 @@ from mcpframe.contact.detection.records import (
     P_AXIS,
     P_POSITION,
     P_RADIUS,
-    P_ROTATION,
     PLACE,
     PLACES,
     PLANES,
@@ -44,17 +48,12 @@ from mcpframe.contact.detection.records import (
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
 from mcpframe.multibody.memory.records import (
-    B_POSITION,
     B_ROTATION,
     BODIES,
     BODY,
     N_BODIES,
-    REFERENCE,
-    SECTION,
-    TREE,
-    TREE_ROW,
 )
-from mcpframe.spatial.algebra import combine, dot, load_matrix, store_matrix
+from mcpframe.spatial.algebra import dot, load_matrix, store_matrix
 from mcpframe.spatial.lanes import get, load, put, store, vector, x_of, y_of, z_of
 
 
@@ -154,21 +153,16 @@ def gather_clusters(ID, XD, n):
 def place_clusters(I, X, ID, XD):
     """Write where the clusters are; needs the kinematics."""
     for c in range(I[N_BODIES]):
-        o, p = I[BODIES] + c * BODY, ID[at.FRAMES] + c * at.PLACED
-        reference = load(X, I[REFERENCE] + 4 * get(I, I[TREE] + c * TREE_ROW + SECTION))
-        store_matrix(XD, p, load_matrix(X, o + B_ROTATION))
-        store(XD, p + at.PL_POSITION, reference + load(X, o + B_POSITION))
+        p = ID[at.FRAMES] + c * at.PLACED
+        store_matrix(XD, p, load_matrix(X, I[BODIES] + c * BODY + B_ROTATION))
+        store(XD, p + at.PL_POSITION, origin_of(I, X, c))
 
 
 @callee
 def place_shape(ID, XD, shape):
     """Write where a shape of a cluster is."""
-    c = get(ID, ID[SHAPES] + shape * SHAPE_ROW + S_BODY)
-    p, f, q = ID[at.FRAMES] + c * at.PLACED, ID[FRAMES] + shape * FRAME, ID[PLACES] + shape * PLACE
-    R = load_matrix(XD, p)
-    store(XD, q + P_POSITION, load(XD, p + at.PL_POSITION) + combine(R, XD, f + F_POSITION))
-    for k in range(0, 12, 4):
-        store(XD, q + P_ROTATION + k, combine(R, XD, f + k))
+    p = ID[at.FRAMES] + get(ID, ID[SHAPES] + shape * SHAPE_ROW + S_BODY) * at.PLACED
+    place_shape_at(ID, XD, shape, load_matrix(XD, p), load(XD, p + at.PL_POSITION))
 
 
 @inline

@@ -13,6 +13,7 @@ import math
 from numba import types
 
 from mcpframe.contact.detection import records as found
+from mcpframe.contact.detection.kernels.broad_phase import origin_of
 from mcpframe.contact.detection.kernels.cluster_phase import gather_clusters
 from mcpframe.jit import Indices, IndicesOut, VectorOut, by_address, callee, inline, kernel, window
 from mcpframe.multibody.adaptive import piece_records as pieces
@@ -29,7 +30,6 @@ from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory import row_records
 from mcpframe.multibody.memory.records import (
-    B_POSITION,
     B_ROTATION,
     BODIES,
     BODY,
@@ -171,9 +171,7 @@ def push_part(I, X, IA, XA, k, point, force):
     o = I[BODIES] + c * BODY
     R_c = load_matrix(X, o + B_ROTATION)
     R = combine(R_c, XA, place), combine(R_c, XA, place + 4), combine(R_c, XA, place + 8)
-    arm = point - (
-        reference_of(I, X, c) + load(X, o + B_POSITION) + combine(R_c, XA, place + rec.PL_POSITION)
-    )
+    arm = point - origin_of(I, X, c) - combine(R_c, XA, place + rec.PL_POSITION)
     moment = cross(arm, force)
     push = part_of(IA, get(IA, IA[pieces.TIP_PART] + k)) + pieces.PA_PUSH
     for r in range(3):
