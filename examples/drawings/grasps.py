@@ -139,7 +139,7 @@ def outline(axis: Any, theta: Array, colour: str, style: str = "-") -> None:
 
 def snapshots(example: int, path: Path) -> Path:
     """Draw the grasp at some times [S00, figures 6 and 11]."""
-    figure, times = new_figure(11.0, 3.0), (0.0, 0.3, 0.5, 0.7, 1.0)
+    figure, times = new_figure(11.0, 2.2), (0.0, 0.3, 0.5, 0.7, 1.0)
     runs = models(1) if example == 1 else {"switched": run(2, "auto")}
     for axis, time in zip(figure.subplots(1, len(times), sharey=True), times, strict=True):
         for model, trajectory in runs.items():
@@ -165,18 +165,18 @@ def all_forces(example: int, path: Path) -> Path:
                 axis.plot(
                     trajectory.time, which[:, k], color=COLOURS.get(model, BLACK), lw=1.0, label=label(model)
                 )
-                for switch in trajectory.switches:
+                for switch in trajectory.switches if example == 2 else ():
                     at = trajectory.index_at(switch.time + 1e-9)
                     axis.plot(switch.time, which[at, k], "o", color=VERMILION, mfc="none", markersize=7)
     if data is not None:
         tangents = data["lamT"] if "lamT" in data else -np.asarray(MOTIONS[1].mu) * data["sgn"] * data["lam"]
         for k in range(len(LINKS)):
-            dots(axes[0][k], data, data["lam"][:, k], REFERENCE)
+            dots(axes[0][k], data, data["lam"][:, k], REFERENCE if example == 1 else f"{REFERENCE}, layer")
             dots(axes[1][k], data, tangents[:, k])
     for k, axis in enumerate(axes[0]):
         axis.set_title(LINKS[k])
+        tidy(axis, "normal [N]" if k == 0 else "")
         tidy(axes[1][k], "tangential [N]" if k == 0 else "", TIME)
-    tidy(axes[0][0], "normal [N]")
     handles, names = axes[0][0].get_legend_handles_labels()
     figure.legend(handles, names, fontsize=7, frameon=False, ncols=4, loc="outside upper center")
     return save(figure, path)

@@ -197,3 +197,19 @@ def test_summary_plots_and_viewer_tell_of_switches(tmp_path):
     again = Trajectory.load(tmp_path / "run")
     assert again.switches == run.switches
     np.testing.assert_array_equal(again.margin, run.margin)
+
+
+def test_feet_that_stick_are_judged_as_the_diagnosis_of_a_state_does():
+    """Twelve rows: tangents are equations, and a bound tells that a layer settles.
+
+    In short steps, as motors act implicitly, which adds to inertias.
+    """
+    scene = mf.load_scene(SCENES / "quadruped.toml")
+    run = mf.simulate(scene, diagnose=True, dt=1e-6, duration=1e-5)
+    state = run.state(len(run) - 1)
+    found = mf.diagnose(mf.AccelerationStep.detected(state, scene.detector(), margin=1e-5, slip_speed=1e-3))
+    assert found.step.modes == ["rolling"] * 4
+    assert run.margin[-1] == pytest.approx(found.margin, abs=1e-3)
+    assert run.growth[-1] == -np.inf
+    assert found.is_rigid
+    assert run.unique[-1] > 0

@@ -201,7 +201,8 @@ class StepBlock(Table):
             each other; 0 where nothing presses, or nothing was told.
         margin: by how much they are unique, see `mcpframe.diagnosis.p_matrix`; where there are many contacts
             a lower bound. NaN where it was not told.
-        growth: rate at which a layer would leave them, 1/s; they are stable where it is negative.
+        growth: rate at which a layer would leave them, 1/s; they are stable where it is negative, -inf where
+            there are many contacts and a bound tells that they are.
         force_jump: by how much a force changes where the contact model is switched before the step, N; NaN
             where it is not.
         layer_energy: what the layer of contacts that switch stores, J: after the step; where it is switched

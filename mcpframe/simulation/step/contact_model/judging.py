@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from numba import types
 
 from mcpframe.contact.contact import NORMAL
-from mcpframe.diagnosis.p_matrix import MINORS, least_margin, p_matrix_decision
+from mcpframe.diagnosis.p_matrix import MINORS, has_positive_pivots, least_margin, p_matrix_decision
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel, matrix_window, window
 from mcpframe.jit.lapack import EIGENVALUE_WORK, INFO, SCRATCH, SIZE, lapack_eigenvalues
 from mcpframe.multibody.memory import loop_records as loops
@@ -44,6 +44,8 @@ AT_LIMIT = 1e-6
 """Share of mu F_n up to which friction is at its limit."""
 REPEATED = 1e-10
 """Pivot, as a share of the largest diagonal entry, below which a row repeats others."""
+FEW = 6
+"""Rows whose eigenvalues take a few microseconds."""
 EIGENVALUE_ROOM = 8
 """Doubles for every row that its eigenvalues take: two parts, and scratch."""
 UNTOLD, UNDETERMINED = 0, -(MINORS + 1)
@@ -253,12 +255,36 @@ def is_determined(case, m, n_b):
 
 
 @callee
+def settles_for_sure(case, m):
+    """Return whether a bound tells that all motions of the layer over A die out.
+
+    Eigenvalues x + i y of A have x >= least of (A + A*)/2 and |y| <= b = |A - A*|/2; motions die out where
+    K y² < C² x (x² + y²): for sure where (A + A*)/2 - min(K/C², (K b²/C²)^(1/3)) is definite.
+    """
+    XS, A, S = case.XS, case.IS[at.TOLD_A], case.IS[at.TOLD_S]
+    K, C, square = XS[at.TOLD_K], XS[at.TOLD_C], 0.0
+    for r in range(m):
+        for c in range(m):
+            one, other = get(XS, A + r * m + c), get(XS, A + c * m + r)
+            put(XS, S + r * m + c, 0.5 * (one + other))
+            square += 0.25 * (one - other) * (one - other)
+    least = min(K / (C * C), (K * square / (C * C)) ** (1.0 / 3.0)) if C > 0.0 else math.inf
+    for r in range(m):
+        put(XS, S + r * m + r, get(XS, S + r * m + r) - least)
+    return has_positive_pivots(XS, S, m)
+
+
+@callee
 def growth_of(case, m, eigenvalues):
     """Return the largest growth rate of a motion of the layer over A; see `diagnosis.layer`.
 
-    Of r² + r a C + a K = 0 for every eigenvalue a = x + i y.
+    Of r² + r a C + a K = 0 for every eigenvalue a = x + i y; of many rows -inf where a bound decides.
     """
     IS, XS = case.IS, case.XS
+    if m > FEW and settles_for_sure(case, m):
+        return -math.inf
+    for k in range(m * m):
+        put(XS, IS[at.TOLD_S] + k, get(XS, IS[at.TOLD_A] + k))
     A, work = matrix_window(XS, IS[at.TOLD_S], m, m), window(IS, IS[at.TOLD_LAPACK], EIGENVALUE_WORK)
     scratch = window(XS, IS[at.TOLD_WORK], EIGENVALUE_ROOM * m)
     put(work, SIZE, m)
@@ -297,8 +323,6 @@ def judge(I, IE, IP, XR, IS, XS, eigenvalues):
         return
     M = IS[at.TOLD_A]
     size = write_told(case, M, m, n_b, True)
-    for k in range(m * m):
-        put(XS, IS[at.TOLD_S] + k, get(XS, M + k))
     put(XS, at.GROWTH, growth_of(case, m, eigenvalues))
     for k in range(m - 1, n - 1, -1):
         eliminate_last(XS, M, k, m, size)
