@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -19,7 +20,7 @@ MODE_TOLERANCE = 1e-7
 of about 1e-9 of that, gravity adds 1e-3 m/s to a free contact in the shortest usual step, 0.1 ms."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
     """Velocities and impulses after a step, the same whichever formulation found them.
 
@@ -41,6 +42,10 @@ class Outcome:
     sigma: Array
     w_beta: Array
     drift: float = 0.0
+
+    def __repr__(self) -> str:
+        modes = ", ".join(f"{count} {mode}" for mode, count in Counter(map(str, self.modes)).items())
+        return f"Outcome(dofs={len(self.theta_dot)}, contacts={len(self.impulses)} ({modes or 'none'}))"
 
     @cached_property
     def wrenches(self) -> Array:

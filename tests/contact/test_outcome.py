@@ -24,6 +24,7 @@ def box_on_floor(theta_dot, formulation="mc", **options):
 def test_a_resting_box_rolls_nowhere():
     outcome = box_on_floor([0] * 6)
     assert outcome.modes == ["sticking"] * 4
+    assert repr(outcome) == "Outcome(dofs=6, contacts=4 (4 sticking))"
     np.testing.assert_allclose(outcome.impulses.sum(axis=0), [0, 0, MASS * G * DT], atol=TOLERANCE)
     np.testing.assert_allclose(outcome.theta_dot, 0.0, atol=TOLERANCE)
 

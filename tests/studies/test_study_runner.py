@@ -241,7 +241,8 @@ def test_other_settings_are_not_mixed_into_a_folder(small, change, words):
         run(SMALL.replace(*change), small.folder)
     assert words in str(error.value)
     assert "--out" in str(error.value)
-    assert len(Store.read(small.folder)) == len(small.rows)
+    with Store.read(small.folder) as store:
+        assert len(store) == len(small.rows)
 
 
 class Elsewhere(Local):
