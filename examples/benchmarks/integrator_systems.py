@@ -20,15 +20,15 @@ from mcpframe.simulation.audit.growth import mechanical_energy
 EXAMPLES = Path(__file__).parents[1]
 sys.path.append(str(EXAMPLES))
 
-from truth.blocks import MU  # noqa: E402
+from truth.articulated.chains import double_pendulum, hanging, hanging_energy, relative, twelve_links  # noqa: E402
+from truth.articulated.drives import KP, pd_arm  # noqa: E402
+from truth.articulated.mechanisms import four_bar  # noqa: E402
+from truth.articulated.spins import heavy_top, rotation_of, tumbling_motion  # noqa: E402
 from truth.bodies import G, ball, block  # noqa: E402
-from truth.chains import double_pendulum, hanging, hanging_energy, relative, twelve_links  # noqa: E402
-from truth.drives import KP, pd_arm  # noqa: E402
 from truth.equations import Chain, integrated  # noqa: E402
-from truth.mechanisms import four_bar  # noqa: E402
 from truth.motions import Motion  # noqa: E402
-from truth.rolling import RADIUS, coin  # noqa: E402
-from truth.spins import heavy_top, rotation_of, tumbling_motion  # noqa: E402
+from truth.touching.blocks import MU  # noqa: E402
+from truth.touching.rolling import RADIUS, coin  # noqa: E402
 
 SPIN = np.array([200.0, -100.0, 200.0]) / 3.0
 """Of the free ball: 100 rad/s."""

@@ -8,7 +8,7 @@ import numpy as np
 
 import mcpframe as mf
 from truth.answers import BOTH_SCHEMES, Answers, Way, certified, system, zero
-from truth.drives import pd_arm
+from truth.articulated.drives import pd_arm
 from truth.orders import LASTING, SMOOTH
 
 STEPS = 12

@@ -143,8 +143,8 @@ class System:
 
     @property
     def group(self) -> str:
-        """Name of its module."""
-        return self.answers.__module__.rpartition(".")[2]
+        """Name of its module within this package."""
+        return self.answers.__module__.removeprefix("truth.")
 
 
 SYSTEMS: list[System] = []

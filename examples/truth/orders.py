@@ -13,11 +13,11 @@ import numpy as np
 
 import mcpframe as mf
 from truth.answers import BOTH_SCHEMES, Answers, Way, system, zero
-from truth.chains import double_pendulum, rubbing_tip
-from truth.mechanisms import bead_on_a_hoop, four_bar
+from truth.articulated.chains import double_pendulum, rubbing_tip
+from truth.articulated.mechanisms import bead_on_a_hoop, four_bar
+from truth.articulated.spins import heavy_top, tumbling_motion
 from truth.motions import DT, Motion
-from truth.rolling import across_a_slope, ball_down_a_slope, coin, ladder, slide_to_roll
-from truth.spins import heavy_top, tumbling_motion
+from truth.touching.rolling import across_a_slope, ball_down_a_slope, coin, ladder, slide_to_roll
 
 ORDER, FOURTH, SHORT = 2, 4, 0.1
 """Of the default integrator, of rk4, and how far two steps may fall short of it: the next power's share."""

@@ -12,7 +12,13 @@ from mcpframe.simulation.recording.energy_audit import EnergyWarning
 
 FOLDER = Path(__file__).parents[2] / "examples" / "truth"
 NO_SYSTEMS = ("__init__", "answers", "bodies", "equations", "motions", "page")
-MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in NO_SYSTEMS)
+PLACES = {
+    path.stem: ".".join(path.relative_to(FOLDER).with_suffix("").parts)
+    for path in sorted(FOLDER.rglob("*.py"))
+    if path.stem not in NO_SYSTEMS
+}
+"""Modules with systems, and where they are in the package."""
+MODULES = list(PLACES)
 
 
 def _package():
@@ -28,7 +34,7 @@ def _package():
 def systems(module):
     """The systems of a module, in the order of their definition."""
     _package()
-    name = importlib.import_module(f"truth.{module}").__name__
+    name = importlib.import_module(f"truth.{PLACES[module]}").__name__
     listed = importlib.import_module("truth.answers").SYSTEMS
     return [system for system in listed if system.answers.__module__ == name]
 

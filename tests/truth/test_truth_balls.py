@@ -1,4 +1,4 @@
-"""Balls against closed forms; see examples/truth/balls.py for answers and tolerances."""
+"""Balls against closed forms; see examples/truth/touching/balls.py for answers and tolerances."""
 
 from truths import assert_known, every_way
 

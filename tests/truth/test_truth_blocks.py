@@ -1,4 +1,4 @@
-"""Blocks against closed forms; see examples/truth/blocks.py for answers and tolerances."""
+"""Blocks against closed forms; see examples/truth/touching/blocks.py for answers and tolerances."""
 
 from truths import assert_known, every_way
 

@@ -1,4 +1,4 @@
-"""Chains against Lagrange's equations; see examples/truth/chains.py for answers and bounds."""
+"""Chains against Lagrange's equations; see examples/truth/articulated/chains.py for answers and bounds."""
 
 from truths import assert_known, every_way
 

@@ -1,4 +1,4 @@
-"""Impacts on paper; see examples/truth/collisions.py for answers and bounds."""
+"""Impacts on paper; see examples/truth/touching/collisions.py for answers and bounds."""
 
 from truths import assert_known, every_way
 

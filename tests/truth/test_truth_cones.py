@@ -1,4 +1,4 @@
-"""Friction on round cones against closed forms; see examples/truth/cones.py for answers and bounds."""
+"""Friction on round cones against closed forms; see examples/truth/touching/cones.py."""
 
 from truths import assert_known, every_way
 

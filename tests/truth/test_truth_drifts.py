@@ -1,4 +1,4 @@
-"""A minute; see examples/truth/drifts.py for answers and bounds."""
+"""A minute; see examples/truth/articulated/drifts.py for answers and bounds."""
 
 from truths import assert_known, every_way
 

@@ -1,4 +1,4 @@
-"""Stiff joints against closed forms and ODEs; see examples/truth/drives.py for answers and bounds."""
+"""Stiff joints against closed forms and ODEs; see examples/truth/articulated/drives.py."""
 
 from truths import assert_known, every_way
 

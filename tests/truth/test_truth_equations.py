@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize
-from truths import systems
+from truths import PLACES, systems
 
 systems("spins")  # puts examples/truth on the list of packages
 chains, collisions, drives, eq, mechanisms, orders, rolling, spins, supports = (
-    importlib.import_module(f"truth.{name}")
+    importlib.import_module(f"truth.{PLACES.get(name, name)}")
     for name in (
         *(
             "chains",

@@ -1,4 +1,4 @@
-"""Free flight; see examples/truth/flights.py for answers and tolerances."""
+"""Free flight; see examples/truth/articulated/flights.py for answers and tolerances."""
 
 from truths import assert_known, every_way
 

@@ -1,4 +1,4 @@
-"""Closed loops; see examples/truth/loops.py for answers and tolerances."""
+"""Closed loops; see examples/truth/articulated/loops.py for answers and tolerances."""
 
 from truths import assert_known, every_way
 

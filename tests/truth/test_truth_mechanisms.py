@@ -1,4 +1,4 @@
-"""Mechanisms against equations of one coordinate; see examples/truth/mechanisms.py for answers and bounds."""
+"""Mechanisms against equations of one coordinate; see examples/truth/articulated/mechanisms.py."""
 
 from truths import assert_known, every_way
 

@@ -1,4 +1,4 @@
-"""Pendulums and a spring against closed forms; see examples/truth/pendulums.py."""
+"""Pendulums and a spring against closed forms; see examples/truth/articulated/pendulums.py."""
 
 from truths import assert_known, every_way
 

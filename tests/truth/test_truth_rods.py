@@ -1,4 +1,4 @@
-"""Rods against closed forms; see examples/truth/rods.py for answers and tolerances."""
+"""Rods against closed forms; see examples/truth/touching/rods.py for answers and tolerances."""
 
 from truths import assert_known, every_way
 

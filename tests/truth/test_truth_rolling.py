@@ -1,4 +1,4 @@
-"""Rolling and sliding against closed forms and ODEs; see examples/truth/rolling.py for answers and bounds."""
+"""Rolling and sliding against closed forms and ODEs; see examples/truth/touching/rolling.py."""
 
 from truths import assert_known, every_way
 

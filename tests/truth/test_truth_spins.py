@@ -1,4 +1,4 @@
-"""Spinning bodies against what is kept and Euler's equations; see examples/truth/spins.py."""
+"""Spinning bodies against what is kept and Euler's equations; see examples/truth/articulated/spins.py."""
 
 from truths import assert_known, every_way
 

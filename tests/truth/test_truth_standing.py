@@ -1,4 +1,4 @@
-"""Boxes on a slope and in stacks, shortened; see examples/truth/standing.py."""
+"""Boxes on a slope and in stacks, shortened; see examples/truth/touching/standing.py."""
 
 from truths import assert_known, every_way
 

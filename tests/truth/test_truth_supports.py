@@ -1,4 +1,4 @@
-"""What rests and rocks; see examples/truth/supports.py for answers and bounds."""
+"""What rests and rocks; see examples/truth/touching/supports.py for answers and bounds."""
 
 from truths import assert_known, every_way
 

@@ -13,7 +13,7 @@ from mcpframe.arrays import Array
 from mcpframe.multibody.model.shapes import Geometry, Sphere
 from truth.answers import Answer, Answers, Way, certified, simulated, system, ways, zero
 from truth.bodies import G, ball
-from truth.rods import LENGTH, RADIUS, leaning_rod
+from truth.touching.rods import LENGTH, RADIUS, leaning_rod
 
 OVERLAP = 1e-6
 """Speeds of about one after an impact: certified residuals."""

@@ -6,9 +6,9 @@ import numpy as np
 
 import mcpframe as mf
 from truth.answers import BOTH_SCHEMES, Answers, Way, certified, simulated, system, zero
-from truth.flights import free_chain, momenta
+from truth.articulated.flights import free_chain, momenta
 from truth.motions import DT, change, energy_kept, samples
-from truth.standing import stack
+from truth.touching.standing import stack
 
 KEPT = 1e-11
 RATES = [0.5, 0.0, 2.0, 1.0, 2.0, 3.0] + [2.0, -1.0] * 3

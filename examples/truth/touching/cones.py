@@ -24,7 +24,7 @@ from truth.answers import (
 from truth.bodies import G, ball, block
 from truth.equations import integrated
 from truth.motions import Motion
-from truth.rolling import particle
+from truth.touching.rolling import particle
 
 CONE = Way(solver="cone", friction="cone")
 CONES = tuple(replace(CONE, scheme=way.scheme) for way in BOTH_SCHEMES)

@@ -13,8 +13,8 @@ import mcpframe as mf
 from mcpframe.arrays import Array
 from mcpframe.scene.controllers import PD
 from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answers, Way, certified, system, zero
+from truth.articulated.chains import hanging, relative
 from truth.bodies import G
-from truth.chains import hanging, relative
 from truth.equations import Chain, integrated
 from truth.motions import DT, Motion
 

@@ -10,8 +10,8 @@ import mcpframe as mf
 from mcpframe.arrays import Array
 from mcpframe.multibody.model.shapes import Box, Geometry
 from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answer, Answers, Way, certified, system, zero
+from truth.articulated.chains import Y, hanging, relative
 from truth.bodies import G
-from truth.chains import Y, hanging, relative
 from truth.equations import Chain, integrated, with_reversals
 from truth.motions import DT, Motion, energy_kept
 

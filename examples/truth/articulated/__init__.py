@@ -1,0 +1,1 @@
+"""Systems of spinning bodies, pendulums, chains and linkages."""

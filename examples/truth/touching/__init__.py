@@ -1,0 +1,1 @@
+"""Systems whose answer contacts decide."""
