@@ -24,7 +24,7 @@ from mcpframe.view.contact_marks import contact_marks
 from mcpframe.view.plots import save_plots
 from mcpframe.view.viewer import figures
 
-SCENES = Path(__file__).parents[2] / "examples/scenes"
+SCENES = Path(__file__).parents[3] / "examples/scenes"
 ROD = SCENES / "contact_models/painleve_rod.toml"
 MILLI = 1e-3
 
