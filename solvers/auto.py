@@ -123,6 +123,7 @@ class _Search:
         self.residual = np.inf
         self.iterations = 0
         self.said: list[str] = []
+        self.ray = False
 
     def run(self, solver: AbstractSolver, share: float) -> bool:
         """Let a method try for its share of the time; return whether its point meets the tolerance."""
@@ -144,6 +145,7 @@ class _Search:
             self.request.kept.append(claim)
         if self.residual <= self.request.tol:
             return True
+        self.ray = self.ray or claim.status is Status.RAY
         self.said.append(f"{solver.name}: {claim.status.name}, residual {residual:.2g}")
         return False
 
@@ -169,6 +171,8 @@ class _Search:
             return best
         if best.status is not Status.INFEASIBLE and perf_counter() > self.request.deadline:
             best.status = Status.TIME_LIMIT
+        elif best.status is Status.ITERATION_LIMIT and self.ray:
+            best.status = Status.RAY  # says more of the problem than that another came nearer
         best.message = "; ".join(self.said)
         return best
 

@@ -449,10 +449,13 @@ def _basis_of(problem: StepProblem, solution: Solution) -> NDArray[np.int8]:
 def _is_impossible(problem: StepProblem, solution: Solution, rise: float) -> bool:
     """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy.
 
-    So it is too where that takes impulses whose rounding alone is as large as the residual.
+    So it is too where that takes impulses whose rounding alone is as large as the residual; a proof needs no
+    figures.
     """
     if solution.status not in UNSOLVABLE or not _has_point(solution):
         return False
+    if solution.status is Status.INFEASIBLE:
+        return True
     rounding = np.finfo(float).eps * float((np.abs(problem.M) @ np.abs(solution.z)).max(initial=0.0))
     return bool(solution.residual > MISSED * rise or rounding > MISSED * solution.residual)
 

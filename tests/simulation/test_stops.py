@@ -12,6 +12,7 @@ from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from mcpframe.scene.controllers import PD
 from mcpframe.simulation.audit.rates import ResolutionWarning
 from mcpframe.simulation.engine import Engine
+from mcpframe.simulation.hosting import _is_impossible
 from mcpframe.simulation.stops import NoMotionError
 
 Y = (0.0, 1.0, 0.0)
@@ -145,3 +146,11 @@ def test_a_hinge_that_feels_no_inertia_is_named_as_the_cause():
         warnings.simplefilter("ignore")
         with pytest.raises(NoMotionError, match=words):
             mf.simulate(scene, duration=1.0)
+
+
+def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
+    """w = -z - 1 has no solution, and Farkas says so; the best point may be near where little is to rise."""
+    problem = mf.MixedLCP([[-1.0]], [-1.0])
+    solution = mf.solve(problem, "auto")
+    assert solution.status is mf.Status.INFEASIBLE
+    assert _is_impossible(problem, solution, rise=1e6)
