@@ -77,14 +77,16 @@ def simulate(
     numbers that are none, 2 on misuse, 130 when interrupted.
     """
     from mcpframe.scene.scene_file import load_scene
+
+    changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
+    loaded = load_scene(scene, allow_code=code).with_stepping(**changes)
+    # Only now: a mistake in the file is told before anything is compiled for the stepper.
     from mcpframe.simulation.audit.rates import ResolutionWarning
     from mcpframe.simulation.recording.energy_audit import EnergyWarning
     from mcpframe.simulation.simulate import RunStoppedError
     from mcpframe.simulation.simulate import simulate as run
     from mcpframe.simulation.stops import NoMotionError
 
-    changes, code = read_pairs("--set", settings), Code.of_command(allow_code)
-    loaded = load_scene(scene, allow_code=code).with_stepping(**changes)
     folder = Path(scene.stem) if out is None else out
     notes = Console(stderr=True, highlight=False)
     stop: RunStoppedError | NoMotionError | None = None

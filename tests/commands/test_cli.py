@@ -51,6 +51,21 @@ def test_the_command_is_installed():
     assert finished.stdout == f"mcpframe {mf.__version__}\n"
 
 
+def test_a_mistake_in_a_scene_is_told_before_the_stepper_is_loaded(tmp_path):
+    """Without `mcpframe warmup` its kernels take a minute to compile."""
+    (tmp_path / "typo.toml").write_text('[model]\nsystem = "quadrupd"\n')
+    program = (
+        "import sys; from mcpframe.cli import main; status = main(['simulate', 'typo.toml']); "
+        "sys.exit(status if 'mcpframe.simulation.step.advance' not in sys.modules else 9)"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=100
+    )
+    assert finished.returncode == 2
+    assert "quadruped" in finished.stderr
+    assert finished.stderr.count("\n") == 1
+
+
 def test_help_is_a_page_to_act_on(run):
     status, out, _ = run("--help")
     assert status == 0
