@@ -1,6 +1,7 @@
 """Every robot of example-robot-data: dropped on the floor under PD, and falling freely with its dampers.
 
     python examples/benchmarks/robot_zoo.py [--quick] [--only NAME] [--kinds drop,free] [--limit 60]
+                                            [--shown FILE]
 
 `drop`: with a floating base, its lowest point 5 cm above the floor, motors holding its posture, 0.3 s in
 steps of 1 ms. Links whose shapes (convex hulls of meshes) overlap at the start never meet, unless
@@ -9,7 +10,7 @@ in motion, in dampers and in impacts with joint limits.
 
 Each robot has a process of its own, killed after --limit seconds of processor time. Robots that fail stay in
 the tables, with the reason. Writes out/bench/robot_zoo.json; --markdown writes the tables to robot_zoo.md,
---page into a page of the documentation.
+--page into a page of the documentation. --shown runs nothing and shows the tables of such a file.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -46,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study."""
     options = parse(arguments)
     console, facts = opening("Robot zoo", ("example-robot-data",), options.page)
+    if options.shown:
+        figures = json.loads(Path(options.shown).read_text())
+        show(console, [SHEETS[kind](figures[kind]) for kind in options.kinds], None)
+        console.put(figures["header"])
+        return 0
     files = chosen(options.only)
     if not files:
         console.print("no robots: is the example-robot-data package installed, and the name right?")
@@ -68,6 +75,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     line.add_argument("--keep-overlaps", action="store_true", help="let links meet that overlap at the start")
     line.add_argument("--markdown", action="store_true", help="write the tables as Markdown")
+    line.add_argument("--shown", default="", metavar="FILE", help="show the figures of an earlier run")
     options = line.parse_args(arguments)
     options.kinds = options.kinds.split(",")
     if unknown := set(options.kinds) - set(DURATIONS):

@@ -306,6 +306,19 @@ def test_a_zoo_of_no_robot_says_so(tmp_path, capsys):
     assert "no robots" in capsys.readouterr().out
 
 
+def test_figures_of_a_run_are_put_into_a_page_later(tmp_path):
+    figures, page = tmp_path / "zoo.json", tmp_path / "page.md"
+    rows = {"drop": {"r": {"error": "no"}}, "free": {"s": {"error": "neither"}}}
+    figures.write_text(json.dumps({"header": {"commit": "1234567"}, **rows}))
+    page.write_text("before\n<!-- figures:begin --><!-- figures:end -->\nafter\n")
+    assert load("robot_zoo").main(["--shown", str(figures), "--page", str(page)]) == 0
+    written = page.read_text()
+    assert "commit 1234567" in written
+    assert "| s |" in written
+    assert written.startswith("before")
+    assert written.endswith("after\n")
+
+
 def test_a_robot_that_failed_stays_in_its_table_with_the_reason():
     zoo = load("robot_zoo")
     for make in zoo.SHEETS.values():
