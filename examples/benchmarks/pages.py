@@ -42,10 +42,11 @@ class Remembering(Console):
 
 
 def command() -> str:
-    """Return the command that is running, without what names the page."""
+    """Return the command that is running, without its output files; folders of this machine are DIR."""
     words = iter(sys.argv[1:])
-    kept = [word for word in words if word != "--page" or not next(words)]
-    return " ".join(["python", "/".join(Path(sys.argv[0]).parts[-3:]), *kept])
+    kept = [word for word in words if word not in ("--page", "--json") or not next(words)]
+    told = ["DIR" if Path(word).is_absolute() else word for word in kept]
+    return " ".join(["python", "/".join(Path(sys.argv[0]).parts[-3:]), *told])
 
 
 def markdown(table: Table) -> str:

@@ -7,6 +7,7 @@ option     an American put, one implicit step of Black and Scholes, V >= payoff 
 
 from __future__ import annotations
 
+import math
 import resource
 from collections.abc import Callable
 from time import process_time
@@ -77,8 +78,14 @@ Maker = Callable[[int], mf.MixedLCP]
 PROBLEMS: dict[str, Maker] = {"obstacle": obstacle, "bearing": bearing, "option": option}
 
 
-def measure(problem: str, n: int, solver: str, limit: float) -> dict[str, Any]:
-    """Solve one problem; return how it ended, processor time [s] and memory at its peak [MB]."""
+def measure(problem: str, n: int, solver: str, limit: float, memory: float = math.inf) -> dict[str, Any]:
+    """Solve one problem; return how it ended, processor time [s] and memory at its peak [MB].
+
+    Args:
+        limit: seconds of wall time; memory: gigabytes that the process may ask for.
+    """
+    if memory < math.inf:
+        resource.setrlimit(resource.RLIMIT_AS, (int(1e9 * memory),) * 2)
     made = PROBLEMS[problem](n)
     mf.solve(PROBLEMS[problem](100), solver)  # all that is loaded once
     doing("solving")

@@ -129,7 +129,7 @@ def attempt(case: Case, name: str) -> tuple[mf.Solution, list[Breach]]:
     """Solve a case with one solver and return what is wrong with the answer by itself."""
     clock = process_time()
     solution, error = solve(case, name)
-    seconds = process_time() - clock
+    seconds = min(process_time() - clock, solution.seconds)  # the first also has what is compiled once
     wrong = []
     if error is not None:
         wrong.append(f"crashed: {type(error).__name__}: {error}")
