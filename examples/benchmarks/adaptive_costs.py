@@ -47,7 +47,7 @@ def choices(quick: bool) -> tuple[list[str], Rows]:
 
 
 def runs(quick: bool) -> tuple[list[str], Rows]:
-    """Whole steps, a choice every 15, beside full ones: times faster."""
+    """Whole steps, a choice every 15 by nodes, beside full ones: times faster."""
     head = ["cable", "n", "d", "n/d", "contacts", "full us", "adaptive us", "without solves", "asked"]
     head, rows = [*head, "with solves", "asked"], []
     for make, name in ((swinging, "swings"), (on_bars, "on eight bars")):
@@ -55,7 +55,9 @@ def runs(quick: bool) -> tuple[list[str], Rows]:
             count = INTERVAL * (1 if quick else max(2, 3000 // (INTERVAL * (n // 20))))
             full = step_times(make(n, None), count, REPEATS)
             own = step_times(
-                make(n, mf.Adaptive(active=d, interval=INTERVAL, at_contacts="none")), count, REPEATS
+                make(n, mf.Adaptive(active=d, interval=INTERVAL, at_contacts="none", by="nodes")),
+                count,
+                REPEATS,
             )
             held = make is on_bars
             asked = [str(targets.get((n, d), "")) if held else "" for targets in (WITHOUT, WITH)]
