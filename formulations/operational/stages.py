@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
-from mcpframe.contact.law import FORCE_N, MOST_DISCS, LawRows
+from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.outcome import MODE_TOLERANCE
 from mcpframe.formulations.operational.kernels import (
-    DIRECTIONS,
     FORM_A,
     FORM_ASKED,
     FORM_AT,
@@ -48,27 +47,42 @@ from mcpframe.formulations.operational.kernels import (
     operational_space,
     push_forms,
 )
-from mcpframe.formulations.operational.kernels import MEMORY as FORM_MEMORY
+from mcpframe.formulations.operational.law_kernels import (
+    plan_discs,
+    size_discs,
+    slack_constants,
+    write_laws,
+)
+from mcpframe.formulations.operational.law_tables import (
+    BOUNDS,
+    DISCS,
+    GROUP_LAW,
+    L_BETAS,
+    L_COMPONENTS,
+    L_DIRECTIONS,
+    L_DISCS,
+    L_FORMS,
+    L_NORMAL,
+    L_SHIFTS,
+    L_SIGMAS,
+    LAW_ROW,
+    LAWS,
+    LAWS_GROW,
+    N_LOOPS_AHEAD,
+    OPERATIONAL_SPACE,
+    SIZES,
+    UNIT,
+    LawTables,
+)
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
-from mcpframe.jit.memory import Memory, columns
 from mcpframe.multibody.kernels.mass import solve_mass_into
 from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
 from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import PAIR
-from mcpframe.multibody.memory.row_packing import room_for_rows
 from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
-from mcpframe.problem.cone import (
-    D_FIRST,
-    D_MU,
-    D_NORMAL,
-    D_OFFSET,
-    D_WIDTH,
-    DISC_DOUBLES,
-    DISC_INTEGERS,
-)
 from mcpframe.solving.stages import (
     A_AT,
     B_AT,
@@ -96,29 +110,10 @@ from mcpframe.solving.stages import (
     FormulationStages,
 )
 from mcpframe.solving.stages import M_AT as PROBLEM_M_AT
+from mcpframe.spatial.algebra import copy
 from mcpframe.spatial.lanes import get, load, put, store, zero
 
 Integers = NDArray[np.int64]
-
-# After the memory of the forms: laws, their data, bounds, and the address of the kernel that assembles.
-MEMORY = Memory(FORM_MEMORY)
-# Row of LAWS: counts of forms, of beta and sigma, which beta is the normal impulse, components of the forms,
-# where in DIRECTIONS its C begins, where in LAW_DATA its N, P, R, r, bounds and mu of discs begin, which of
-# the contact's shifts each form takes, -1 for none; discs, and the first beta and the number of each. Behind
-# all of LAW_DATA: what it grows by with dt.
-(
-    L_FORMS, L_BETAS, L_SIGMAS, L_NORMAL, L_COMPONENTS, L_DIRECTIONS, L_DATA, L_SHIFTS, L_DISCS, L_DISC,
-    LAW_ROW,
-) = columns(1, 1, 1, 1, 6, 1, 1, 6, 1, 2 * MOST_DISCS)  # fmt: skip
-LAWS, BOUNDS = MEMORY.integers("law", LAW_ROW), MEMORY.doubles(2, "z")
-N_LAW_DATA, LAW_DATA = MEMORY.count("law_data"), MEMORY.doubles(2, "law_data")
-OPERATIONAL_SPACE, LAWS_GROW = MEMORY.counts(2)
-# How many rows of closures come first, where in DIRECTIONS their C = 1 is, and law, beta and sigma of
-# everything that touches.
-N_LOOPS_AHEAD, UNIT = MEMORY.counts(2)
-GROUP_LAW = MEMORY.integers("contact", 3)
-# Exact cones, in the tables of `mcpframe.problem.cone`.
-DISCS, SIZES = MEMORY.integers("disc", DISC_INTEGERS), MEMORY.doubles("disc", DISC_DOUBLES)
 
 
 @inline
@@ -140,88 +135,6 @@ def plan_forms(IR, XR, contact, law, body_a, body_b, form, half):
             half += 1
         form += 1
     return form, half
-
-
-@inline
-def law_value(IR, XR, at, dt):
-    """Return a number of a law's data in a step of dt; what it grows by lies behind all data."""
-    return get(XR, at) + dt * get(XR, at + IR[N_LAW_DATA])
-
-
-@inline
-def couple(IR, XR, law, n, beta, sigma, dt):
-    """Write N, P, R of a contact into M."""
-    m, s, M = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS), IR[M_AT]
-    N = IR[LAW_DATA] + get(IR, law + L_DATA)
-    P, R = N + m * s, N + 2 * m * s
-    for j in range(s):
-        for i in range(m):
-            put(XR, M + (beta + i) * n + sigma + j, law_value(IR, XR, N + i * s + j, dt))
-            put(XR, M + (sigma + j) * n + beta + i, law_value(IR, XR, P + j * m + i, dt))
-        for i in range(s):
-            put(XR, M + (sigma + j) * n + sigma + i, law_value(IR, XR, R + j * s + i, dt))
-
-
-@callee
-def slack_constants(IR, XR, dt):
-    """Write the rows of q of all slacks: the r of their laws. Each time, for impacts add to them."""
-    q = IR[M_AT] + IR[N_Z] * IR[N_Z]
-    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
-        group = IR[GROUP_LAW] + 3 * c
-        law, sigma = get(IR, group), get(IR, group + 2)
-        m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
-        r = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s
-        for j in range(s):
-            put(XR, q + sigma + j, law_value(IR, XR, r + j, dt))
-
-
-@inline
-def bound(IR, XR, law, n, beta, sigma, dt):
-    """Write the bounds of a contact's unknowns."""
-    m, s, lower, upper = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS), IR[BOUNDS], IR[BOUNDS] + n
-    data = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s + s
-    for i in range(m):
-        put(XR, lower + beta + i, law_value(IR, XR, data + i, dt))
-        put(XR, upper + beta + i, law_value(IR, XR, data + m + i, dt))
-    for j in range(s):
-        put(XR, lower + sigma + j, law_value(IR, XR, data + 2 * m + j, dt))
-        put(XR, upper + sigma + j, law_value(IR, XR, data + 2 * m + s + j, dt))
-
-
-@callee
-def size_discs(IR, XR, dt):
-    """Write mu of all discs, and that none is wider. Each time, for impacts widen them."""
-    size = IR[SIZES]
-    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
-        law = get(IR, IR[GROUP_LAW] + 3 * c)
-        m, s = get(IR, law + L_BETAS), get(IR, law + L_SIGMAS)
-        mu = IR[LAW_DATA] + get(IR, law + L_DATA) + 2 * m * s + s * s + s + 2 * m + 2 * s
-        for d in range(get(IR, law + L_DISCS)):
-            put(XR, size + D_MU, law_value(IR, XR, mu + d, dt))
-            put(XR, size + D_OFFSET, 0.0)
-            size += DISC_DOUBLES
-
-
-@inline
-def plan_discs(IR, law, beta, disc):
-    """List the discs of a contact whose β begin there; return the number of the next one."""
-    for d in range(get(IR, law + L_DISCS)):
-        row, rule = IR[DISCS] + (disc + d) * DISC_INTEGERS, law + L_DISC + 2 * d
-        put(IR, row + D_NORMAL, beta + get(IR, law + L_NORMAL))
-        put(IR, row + D_FIRST, beta + get(IR, rule))
-        put(IR, row + D_WIDTH, get(IR, rule + 1))
-    return disc + get(IR, law + L_DISCS)
-
-
-@callee
-def write_laws(IR, XR, dt):
-    """Write what the laws say of the unknowns of everything that touches, in a step of dt."""
-    n = IR[N_Z]
-    for c in range(IR[N_GROUPS] - IR[N_LOOPS_AHEAD]):
-        group = IR[GROUP_LAW] + 3 * c
-        law, beta, sigma = get(IR, group), get(IR, group + 1), get(IR, group + 2)
-        couple(IR, XR, law, n, beta, sigma, dt)
-        bound(IR, XR, law, n, beta, sigma, dt)
 
 
 @callee
@@ -402,8 +315,7 @@ call_operational_space = by_address(operational_space)
 @callee
 def take_loops(IE, XE, IR, XR):
     """Copy the wrenches of the closures, and what is asked of them, to where the rows are."""
-    for i in range(IE[N_LOOP_HALVES] * PAIR):
-        put(XR, IR[WRENCHES] + i, get(XE, IE[HALF_WRENCH] + i))
+    copy(XE, IE[HALF_WRENCH], XR, IR[WRENCHES], IE[N_LOOP_HALVES] * PAIR)
     for f in range(IE[N_LOOP_ROWS]):
         put(XR, IR[FORM_ASKED] + f, -get(XE, IE[TARGET] + f))
 
@@ -443,15 +355,14 @@ def operational_stages(
         laws, half: rows of the laws in steps of dt, and of half that.
         dt: s.
     """
-    normals = [_normal(law) for law in laws]
-    if min(normals, default=0) < 0:
+    tables = LawTables.of(laws, half, dt)
+    if tables is None:
         return None
-    table, directions, data, growth = _tables(laws, half, normals, dt)
-    forms = max((law.used.size for law in laws), default=1)
-    rows = max((law.m + law.s for law in laws), default=1)
 
     def room(n_contacts: int) -> tuple[Integers, Array]:
-        return _room(skeleton.n_bodies, loops, n_contacts, forms, rows, table, directions, data, growth)
+        IR, XR = tables.room(skeleton.n_bodies, loops, n_contacts)
+        IR[OPERATIONAL_SPACE] = address(operational_space)
+        return IR, XR
 
     return FormulationStages(
         plan=address(plan),
@@ -459,85 +370,6 @@ def operational_stages(
         constants=address(constants),
         recover=address(recover),
         respond=address(respond),
-        rows_each=rows,
+        rows_each=tables.rows,
         room=room,
     )
-
-
-def _normal(law: LawRows) -> int:
-    """Return which β is a pure normal force, or the only one of a joint limit; -1 where none is."""
-    return 0 if law.m == 1 and law.s == 0 else law.normal
-
-
-def _shifts(law: LawRows) -> NDArray[np.int64]:
-    """Return which shift each of the components used takes: of n, t_1, t_2; the only one that of n."""
-    if law.used.size == 1:
-        return np.zeros(1, dtype=np.int64)
-    return np.where(law.used >= FORCE_N, law.used - FORCE_N, -1)
-
-
-def _tables(
-    laws: Sequence[LawRows], half: Sequence[LawRows], normals: Sequence[int], dt: float
-) -> tuple[Integers, Array, Array, Array]:
-    """Return the rows of LAWS, all directions, data for dt = 0, and what they grow by with dt."""
-    table = np.zeros((len(laws), LAW_ROW), dtype=np.int64)
-    directions = [law.C.ravel() for law in laws]
-    whole, less = ([_data_of(law) for law in some] for some in (laws, half))
-    for k, law in enumerate(laws):
-        table[k, : L_NORMAL + 1] = law.used.size, law.m, law.s, normals[k]
-        table[k, L_COMPONENTS : L_COMPONENTS + law.used.size] = law.used
-        table[k, L_DIRECTIONS] = sum(part.size for part in directions[:k])
-        table[k, L_DATA] = sum(part.size for part in whole[:k])
-        table[k, L_SHIFTS : L_SHIFTS + law.used.size] = _shifts(law)
-        table[k, L_DISCS] = len(law.discs)
-        table[k, L_DISC : L_DISC + 2 * len(law.discs)] = np.ravel(law.disc_rows)
-    at_dt, at_half = (np.concatenate([np.zeros(0), *parts]) for parts in (whole, less))
-    differs = at_dt != at_half
-    growth = np.zeros(at_dt.size)
-    growth[differs] = (at_dt[differs] - at_half[differs]) / (0.5 * dt)
-    data = np.where(differs, at_dt - dt * growth, at_dt)
-    return table, np.concatenate([np.zeros(0), *directions]), data, growth
-
-
-def _data_of(law: LawRows) -> Array:
-    bounds = law.beta_lower, law.beta_upper, law.sigma_lower, law.sigma_upper
-    return np.concatenate([np.ravel(part) for part in (law.N, law.P, law.R, law.r, *bounds, law.disc_mu)])
-
-
-def _room(
-    n_bodies: int,
-    loops: Integers,
-    n_contacts: int,
-    forms: int,
-    rows: int,
-    table: Integers,
-    directions: Array,
-    data: Array,
-    growth: Array,
-) -> tuple[Integers, Array]:
-    """Return IR, XR for any contacts up to a number; two halves a form, of which some share a body."""
-    n_b, loop_halves = int(loops[N_LOOP_ROWS]), int(loops[N_LOOP_HALVES])
-    n_forms, n_z = n_b + n_contacts * forms, n_b + n_contacts * rows
-    n_halves = loop_halves + 2 * n_contacts * forms
-    touched = min(loop_halves + 2 * n_contacts, n_bodies)
-    IR, XR = room_for_rows(
-        MEMORY,
-        n_bodies,
-        n_halves,
-        n_halves + 3 * touched,
-        touched,
-        form=n_forms,
-        group=n_b + n_contacts,
-        direction=directions.size + 1,
-        scratch=forms * rows,
-        z=n_z,
-        law=len(table),
-        law_data=data.size,
-        contact=n_contacts,
-        disc=n_contacts * int(table[:, L_DISCS].max(initial=0)),
-    )
-    IR[[OPERATIONAL_SPACE, LAWS_GROW, UNIT]] = address(operational_space), growth.any(), directions.size
-    MEMORY.part(IR, XR, LAWS)[:] = table
-    MEMORY.part(IR, XR, DIRECTIONS)[:] = np.append(directions, 1.0)
-    MEMORY.part(IR, XR, LAW_DATA)[:] = data, growth
-    return IR, XR
