@@ -44,8 +44,8 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.solving.stages import SOFTNESS
-from mcpframe.spatial.algebra import cross, inner, load_pair, plus_scaled, scaled, store_pair
-from mcpframe.spatial.lanes import get, load, put, zero
+from mcpframe.spatial.algebra import copy, cross, inner, load_pair, plus_scaled, scaled, store_pair
+from mcpframe.spatial.lanes import get, load, put, store, zero
 
 # The memory of a step: halves are its rows.
 MEMORY = Memory(ROWS_MEMORY)
@@ -196,6 +196,17 @@ def group_block(IR, XR, i, j):
 
 
 @inline
+def put_row(XR, a, C, m, out):
+    """Write a* C to XR[out]: three numbers times the rows of C, m long."""
+    whole = m // 4 * 4
+    for c in range(0, whole, 4):
+        row = a[0] * load(XR, C + c) + a[1] * load(XR, C + m + c) + a[2] * load(XR, C + 2 * m + c)
+        store(XR, out + c, row)
+    for c in range(whole, m):
+        put(XR, out + c, a[0] * get(XR, C + c) + a[1] * get(XR, C + m + c) + a[2] * get(XR, C + 2 * m + c))
+
+
+@inline
 def friction_block(IR, XR, i, j):
     """As `group_block` where both have three forms, as every contact with friction: A in registers."""
     n_forms, n_z, M = IR[N_FORMS], IR[N_Z], IR[M_AT]
@@ -206,15 +217,17 @@ def friction_block(IR, XR, i, j):
     A_0 = get(XR, o), get(XR, o + 1), get(XR, o + 2)
     A_1 = get(XR, o + n_forms), get(XR, o + n_forms + 1), get(XR, o + n_forms + 2)
     A_2 = get(XR, o + 2 * n_forms), get(XR, o + 2 * n_forms + 1), get(XR, o + 2 * n_forms + 2)
+    for d in range(m_i):
+        x, y, z = get(XR, C_i + d), get(XR, C_i + m_i + d), get(XR, C_i + 2 * m_i + d)
+        row = (
+            x * A_0[0] + y * A_1[0] + z * A_2[0],
+            x * A_0[1] + y * A_1[1] + z * A_2[1],
+            x * A_0[2] + y * A_1[2] + z * A_2[2],
+        )
+        put_row(XR, row, C_j, m_j, M + (z_i + d) * n_z + z_j)
     for c in range(m_j):
-        x, y, z = get(XR, C_j + c), get(XR, C_j + m_j + c), get(XR, C_j + 2 * m_j + c)
-        t_0 = A_0[0] * x + A_0[1] * y + A_0[2] * z
-        t_1 = A_1[0] * x + A_1[1] * y + A_1[2] * z
-        t_2 = A_2[0] * x + A_2[1] * y + A_2[2] * z
         for d in range(m_i):
-            total = get(XR, C_i + d) * t_0 + get(XR, C_i + m_i + d) * t_1 + get(XR, C_i + 2 * m_i + d) * t_2
-            put(XR, M + (z_i + d) * n_z + z_j + c, total)
-            put(XR, M + (z_j + c) * n_z + z_i + d, total)
+            put(XR, M + (z_j + c) * n_z + z_i + d, get(XR, M + (z_i + d) * n_z + z_j + c))
 
 
 @inline
@@ -234,8 +247,7 @@ def group_blocks(IR, XR):
     """Write the blocks of M between all groups."""
     plain = plain_groups(IR, XR)
     for i in range(plain):
-        for j in range(plain):
-            put(XR, IR[M_AT] + i * IR[N_Z] + j, get(XR, IR[FORM_A] + i * IR[N_FORMS] + j))
+        copy(XR, IR[FORM_A] + i * IR[N_FORMS], XR, IR[M_AT] + i * IR[N_Z], plain)
     for i in range(plain, IR[N_GROUPS]):
         a = IR[GROUPS] + i * GROUP_ROW
         for j in range(i + 1):

@@ -16,6 +16,7 @@ from mcpframe.jit import inline
 from mcpframe.spatial.lanes import (
     get,
     load,
+    put,
     spread_x,
     spread_y,
     spread_z,
@@ -25,6 +26,16 @@ from mcpframe.spatial.lanes import (
     yzx,
     zero,
 )
+
+
+@inline
+def copy(X, i, Y, j, n):
+    """Copy n numbers from X[i] on to Y[j] on."""
+    whole = n // 4 * 4
+    for k in range(0, whole, 4):
+        store(Y, j + k, load(X, i + k))
+    for k in range(whole, n):
+        put(Y, j + k, get(X, i + k))
 
 
 @inline

@@ -420,10 +420,7 @@ def block_between(IR, XR, h, m, s, k, l, t, out, stride):
     Row i of the block sums the rows from h + i s on, one on each of s bodies; column j likewise those from
     k + j t on. Rows on one body have evenly spaced lanes.
     """
-    n_lanes, lanes = IR[N_LANES], IR[ROW_LANE]
-    for i in range(m):
-        for j in range(l):
-            put(XR, out + i * stride + j, 0.0)
+    n_lanes, lanes, more = IR[N_LANES], IR[ROW_LANE], False
     for side in range(s):
         a, down = get(IR, lanes + h + side), 0
         if m > 1:
@@ -435,15 +432,30 @@ def block_between(IR, XR, h, m, s, k, l, t, out, stride):
             if l > 1:
                 right = get(IR, lanes + k + t + other) - b
             if a >= b:
-                add_block(XR, IR[LAMBDA] + a * n_lanes + b, down * n_lanes, right, out, stride, m, l)
+                put_block(XR, IR[LAMBDA] + a * n_lanes + b, down * n_lanes, right, out, stride, m, l, more)
             else:  # the half that is stored
-                add_block(XR, IR[LAMBDA] + b * n_lanes + a, down, right * n_lanes, out, stride, m, l)
+                put_block(XR, IR[LAMBDA] + b * n_lanes + a, down, right * n_lanes, out, stride, m, l, more)
+            more = True
+    if not more:
+        for i in range(m):
+            for j in range(l):
+                put(XR, out + i * stride + j, 0.0)
 
 
 @inline
-def add_block(XR, at, down, right, out, stride, m, l):
-    """Add a block of m x l entries at XR[at], `down` and `right` apart, to that at XR[out]."""
-    for i in range(m):
-        for j in range(l):
-            o = out + i * stride + j
-            put(XR, o, get(XR, o) + get(XR, at + i * down + j * right))
+def put_block(XR, at, down, right, out, stride, m, l, more):
+    """Write a block of m x l entries at XR[at], `down` and `right` apart, to XR[out]; `more`: on top."""
+    if m == 3 and l == 3:  # of a contact or a ball, unrolled
+        for i in range(3):
+            for j in range(3):
+                put_entry(XR, at + i * down + j * right, out + i * stride + j, more)
+    else:
+        for i in range(m):
+            for j in range(l):
+                put_entry(XR, at + i * down + j * right, out + i * stride + j, more)
+
+
+@inline
+def put_entry(XR, at, out, more):
+    """Write XR[at] to XR[out]; `more`: add it."""
+    put(XR, out, get(XR, out) + get(XR, at) if more else get(XR, at))

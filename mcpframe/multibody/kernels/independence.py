@@ -23,6 +23,8 @@ RANK = 1e-12
 OPEN = 30.0
 """Share of a row that may be new for each metre or radian by which loops are open: curvature of the closures
 over the smallest singular value of those that count, with room to spare."""
+SURE = 1e-4
+"""Pivots, in whichever order, above which no row repeats others."""
 FAINT = 1e-12
 """Share of the softest closure's compliance below which that of another is rounding."""
 
@@ -48,17 +50,58 @@ def scale_rows(n, X, L, scale, W, weights, I, firsts):
         compliance = max(get(X, scale + get(I, firsts + i)), FAINT * softest)
         put(X, scale + i, get(W, weights + i) / math.sqrt(compliance) if compliance > 0.0 else 0.0)
     for f in range(n):
-        for g in range(f + 1):
-            value = get(X, scale + f) * get(X, scale + g) * get(X, L + f * n + g)
-            put(X, L + f * n + g, value)
-            put(X, L + g * n + f, value)
+        row, own = L + f * n, get(X, scale + f)
+        whole = (f + 1) // 4 * 4
+        for g in range(0, whole, 4):
+            store(X, row + g, own * (load(X, scale + g) * load(X, row + g)))
+        for g in range(whole, f + 1):
+            put(X, row + g, own * (get(X, scale + g) * get(X, row + g)))
+    mirror(n, X, L, True)
+
+
+@inline
+def mirror(n, X, L, up):
+    """Copy what is below the diagonal to above it, or the other way round."""
+    for f in range(n):
+        for g in range(f):
+            low, high = L + f * n + g, L + g * n + f
+            put(X, high if up else low, get(X, low if up else high))
+
+
+@callee
+def factor_all(n, X, L, I, order, kept):
+    """Write the Cholesky factor of the scaled Λ_b over it as it stands, where that shows all rows independent.
+
+    As `factor_independent`, without looking for pivots. Where one is below SURE the matrix is left as it was:
+    False. There is room for n numbers at X[kept].
+    """
+    for k in range(n):
+        put(X, kept + k, get(X, L + k * n + k))
+    for k in range(n):
+        row = L + k * n
+        pivot = get(X, row + k)
+        if not pivot > SURE:
+            for i in range(n):
+                put(X, L + i * n + i, get(X, kept + i))
+            mirror(n, X, L, True)
+            return False
+        share = 1.0 / math.sqrt(pivot)
+        put(X, row + k, share)
+        put(I, order + k, k)
+        put(I, order + n + k, k)
+        for i in range(k + 1, n):
+            put(X, row + i, share * get(X, row + i))
+        for i in range(k + 1, n):
+            take_off(X, L + i * n, i, n, get(X, row + i), X, row)
+    mirror(n, X, L, False)
+    return True
 
 
 @callee
 def factor_independent(n, X, L, I, order, certain, error, again):
     """Write the pivoted Cholesky factor of the scaled Λ_b over it; return how many rows are independent.
 
-    Below the diagonal and, transposed, above it.
+    Below the diagonal and, transposed, above it; on it one over each root.
 
     Args:
         n: rows of the matrix.
@@ -82,10 +125,10 @@ def factor_independent(n, X, L, I, order, certain, error, again):
         put(I, order + n + k, best)
         if best != k:
             exchange_rows(n, X, L, I, order, k, best)
-        root = math.sqrt(get(X, L + k * n + k))
-        put(X, L + k * n + k, root)
+        over_root = 1.0 / math.sqrt(get(X, L + k * n + k))
+        put(X, L + k * n + k, over_root)
         for i in range(k + 1, n):
-            share = get(X, L + i * n + k) / root
+            share = get(X, L + i * n + k) * over_root
             put(X, L + i * n + k, share)
             put(X, L + k * n + i, share)
         for i in range(k + 1, n):

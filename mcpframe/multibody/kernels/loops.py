@@ -16,7 +16,7 @@ import math
 
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.kernels.compliance import block_between, compliance_of_rows
-from mcpframe.multibody.kernels.independence import factor_independent, scale_rows, take_off
+from mcpframe.multibody.kernels.independence import factor_all, factor_independent, scale_rows, take_off
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory import loop_records as at
 from mcpframe.multibody.memory.loop_records import CERTAIN, LOOP_LAMBDA, N_PIVOTS, ORDER, RIGHT, SCALE
@@ -42,6 +42,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.multibody.memory.row_records import WRENCHES
 from mcpframe.spatial.algebra import (
     combine,
+    copy,
     cross,
     dot,
     inner,
@@ -317,8 +318,7 @@ def loop_block(IE, k):
 @callee
 def keep_wrenches(IE, XE, IR, XR):
     """Keep the wrenches of the rows as they are now, for Λ_b and what its impulses do."""
-    for i in range(IE[at.N_HALVES] * PAIR):
-        put(XR, IR[WRENCHES] + i, get(XE, IE[at.HALF_WRENCH] + i))
+    copy(XE, IE[at.HALF_WRENCH], XR, IR[WRENCHES], IE[at.N_HALVES] * PAIR)
 
 
 @callee
@@ -348,6 +348,9 @@ def factor_loops(IE, XE, IR, XR, again):
     `again`: rows that repeat others are those of the last time.
     """
     n, error = IE[at.N_ROWS], largest_error(IE, XE)
+    if IR[CERTAIN] == n and factor_all(n, XR, IR[LOOP_LAMBDA], IR, IR[ORDER], IR[RIGHT] + n):
+        put(IR, N_PIVOTS, n)
+        return
     same = IR[N_PIVOTS] if again and IR[N_PIVOTS] < n else 0
     rank = factor_independent(n, XR, IR[LOOP_LAMBDA], IR, IR[ORDER], IR[CERTAIN], error, same)
     put(IR, N_PIVOTS, rank)
@@ -371,11 +374,11 @@ def solve_loops(IE, IR, XR, rank):
         row = get(IR, order + k)
         put(XR, y + k, get(XR, right + row) * get(XR, scale + row))
     for k in range(rank):
-        share = get(XR, y + k) / get(XR, L + k * n + k)
+        share = get(XR, y + k) * get(XR, L + k * n + k)
         put(XR, y + k, share)
         take_off(XR, y, k + 1, rank, share, XR, L + k * n)
     for k in range(rank - 1, -1, -1):
-        share = get(XR, y + k) / get(XR, L + k * n + k)
+        share = get(XR, y + k) * get(XR, L + k * n + k)
         put(XR, y + k, share)
         take_off(XR, y, 0, k, share, XR, L + k * n)
     for i in range(n):

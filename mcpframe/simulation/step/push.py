@@ -38,6 +38,7 @@ from mcpframe.solving.stages import (
     call_constants,
     call_recover,
 )
+from mcpframe.spatial.algebra import copy
 from mcpframe.spatial.lanes import get, put
 
 
@@ -50,8 +51,7 @@ def factor_own_loops(run):
     IE, IQ, XQ, IP, XR = run.IE, run.IQ, run.XQ, run.IP, run.XR
     n_b, n, M = IE[loops.N_ROWS], IP[N_ROWS], IP[M_AT]
     for i in range(n_b):
-        for j in range(n_b):
-            put(XQ, IQ[loops.LOOP_LAMBDA] + i * n_b + j, get(XR, M + i * n + j))
+        copy(XR, M + i * n, XQ, IQ[loops.LOOP_LAMBDA] + i * n_b, n_b)
     keep_wrenches(IE, run.XE, IQ, XQ)
     scale_loops(IE, run.XE, IQ, XQ)
     factor_loops(IE, run.XE, IQ, XQ, False)

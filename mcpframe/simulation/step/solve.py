@@ -91,33 +91,30 @@ def guess_free(run, i):
 
 @inline
 def recall(run, i):
-    """Write the codes that what touches had in its last problem.
-
-    Return 1 where it pressed, -1 if it is new.
-    """
+    """Write the codes that what touches had in its last problem; return whether it was in it."""
     IS, IP = run.IS, run.IP
     known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
     if known < 0:
-        return -1
+        return False
     for k in range(rows_of(IP, i)):
         run.codes[row_of(IP, i, k)] = get(IS, IS[at.KNOWN_CODES] + known * IS[at.ROWS_EACH] + k)
-    return 1 if run.codes[normal_row(IP, i)] == BASIC else 0
+    return True
 
 
 @callee
 def recall_basis(run):
-    """Write codes to start a step from: of those that pressed as they were, of others a guess.
+    """Write codes to start a step from: as they were in the last, of new ones a guess.
 
     A new one opens where it would without any impulses, and slides where it would not; after an impact all
     open that would.
     """
     moved = run.IS[at.MOVED] != 0
     for i in range(run.IS[at.N_TOUCHING]):
-        pressed = recall(run, i)
-        if pressed == 1 and not (moved and opens(run, i)):
+        known = recall(run, i)
+        if known and not (moved and opens(run, i)):
             continue
         guess_free(run, i)
-        if pressed < 0 and not opens(run, i):
+        if not known and not opens(run, i):
             run.codes[normal_row(run.IP, i)] = BASIC
 
 

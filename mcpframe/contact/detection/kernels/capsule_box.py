@@ -186,11 +186,23 @@ def to_box_axes(XD, s, a, b):
     return size
 
 
+@inline
+def beyond_faces(XD, s, b, half):
+    """Return how far the segment is beyond the faces of the box at least: no more than its distance."""
+    furthest = -NO_GAP
+    for i in range(3):
+        along = abs(get(XD, s + Q + i)) - half * abs(get(XD, s + V + i))
+        furthest = max(furthest, along - get(XD, b + P_SIZE + i))
+    return furthest
+
+
 @callee
 def capsule_box(ID, XD, pair, a, b):
     """The ends of the stretch along a face or an edge, and the nearest point where neither reaches it."""
     s, u, half, r = ID[SCRATCH], load(XD, a + P_AXIS), get(XD, a + P_SIZE + 1), get(XD, a + P_SIZE)
     x, size = load(XD, a + P_POSITION), to_box_axes(XD, s, a, b)
+    if beyond_faces(XD, s, b, half) - r > pair.margin:
+        return
     t = nearest_to_box(XD, s, b, half)
     distance, out = box_distance(XD, b, x + t * u)
     outside = distance > WITHIN * size

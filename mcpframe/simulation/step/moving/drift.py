@@ -40,7 +40,14 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.moving.motion import put_three, rotate, rotate_back, three, turn_quaternion
+from mcpframe.simulation.step.moving.motion import (
+    SMALL_TURN,
+    put_three,
+    rotate,
+    rotate_back,
+    three,
+    turn_quaternion,
+)
 from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
 from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of
 
@@ -51,7 +58,7 @@ OUTER = 1.0 / (2.0 - 2.0 ** (1.0 / 3.0))
 ROUNDS = 30
 """Most rounds of its fixed point, each of which leaves a third of LONGEST_TURN of the error at most."""
 CONVERGED = 1e-15
-"""Change of W, relative, that ends them."""
+"""Change of W, relative, that ends them: what the next round would bring if it shrinks as in the last."""
 
 
 @inline
@@ -82,9 +89,12 @@ def inertia_about(I, X, k, kind):
 def turned_by(v, turn):
     """Return exp(turn) v, by the formula of Rodrigues."""
     square = dot(turn, turn)
-    angle = math.sqrt(square)
-    first, second = 1.0 - square / 6.0, 0.5 - square / 24.0
-    if angle > 1e-4:
+    if square < SMALL_TURN * SMALL_TURN:
+        first = square * (1.0 / 120.0 - square * (1.0 / 5040.0 - square / 362880.0))
+        second = square * (1.0 / 720.0 - square * (1.0 / 40320.0 - square / 3628800.0))
+        first, second = 1.0 - square * (1.0 / 6.0 - first), 0.5 - square * (1.0 / 24.0 - second)
+    else:
+        angle = math.sqrt(square)
         first, second = math.sin(angle) / angle, (1.0 - math.cos(angle)) / square
     once = cross(turn, v)
     return v + first * once + second * cross(turn, once)
@@ -94,13 +104,14 @@ def turned_by(v, turn):
 def mean_rate(J, J_inverse, w, t):
     """Return W of the Lie midpoint rule, by its fixed point."""
     momentum = times(J, w)
-    W = w - (0.5 * t) * times(J_inverse, cross(w, momentum))
+    W, before = w - (0.5 * t) * times(J_inverse, cross(w, momentum)), 0.0
     for _ in range(ROUNDS):
         new = times(J_inverse, turned_by(momentum, (-0.5 * t) * W))
-        off = new - W
+        off = dot(new - W, new - W)
         W = new
-        if dot(off, off) <= CONVERGED * CONVERGED * dot(W, W):
+        if off * off <= CONVERGED * CONVERGED * dot(W, W) * before:
             break
+        before = off
     return W
 
 
