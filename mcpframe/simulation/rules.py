@@ -11,8 +11,6 @@ SHORTEST = 2.0**-10
 """Share of dt below which a part of a step is not halved any more."""
 SECTIONS = 60
 """Most trials in the search for a time of impact; halving alone takes 40 from a second to a picosecond."""
-MOST_LOOKS = 1000
-"""Looks within one step: a body that travels further than a thousand times its thickness may be missed."""
 HALVINGS = 30
 """Steps of the search for the share that an impact can throw back without adding energy."""
 DECOMPRESSIONS = 20

@@ -136,11 +136,13 @@ def why_contradicted(scene: Scene, state: State, step: int) -> str:
 
 
 def why_endless(scene: Scene, state: State, step: int, touching: Sequence[Contact]) -> str:
-    """Return that a step does not come to an end, and what touches where it begins."""
+    """Return that a step does not come to an end, what touches where it begins, and what is fastest there."""
     pairs = sorted({f"{contact.body_a!r} and {contact.body_b!r}" for contact in touching})
     named = ", ".join(pairs[:NAMED]) + (f" and {len(pairs) - NAMED} more pairs" if len(pairs) > NAMED else "")
+    worst = int(np.abs(state.theta_dot).argmax())
+    fastest = f"{scene.model.dof_names[worst]!r} is the fastest, at a rate of {state.theta_dot[worst]:.3g}"
     return (
         f"step {step}, at t = {state.time:g} s: is not done after max_trials = {scene.stepping.max_trials}. "
-        f"Where it begins {named or 'nothing'} touch{'' if pairs else 'es'}; a smaller dt, a larger "
-        'penetration_tolerance, a line of ignore or scheme = "time_stepping" helps'
+        f"Where it begins {named or 'nothing'} touch{'' if pairs else 'es'}, and {fastest}; a smaller dt, a "
+        'larger penetration_tolerance, a line of ignore or scheme = "time_stepping" helps'
     )

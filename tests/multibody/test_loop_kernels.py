@@ -7,7 +7,8 @@ from trees import random_motion, random_tree
 from mcpframe import Node
 from mcpframe.jit import Indices, IndicesOut, VectorOut, kernel
 from mcpframe.multibody import Ball, Distance, Gear, Pin, Weld, closure_rows
-from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows, nearest_motion
+from mcpframe.multibody.kernels.loop_motion import nearest_motion
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows
 from mcpframe.multibody.memory import loop_records as rec
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
 from mcpframe.multibody.memory.records import B_VELOCITY

@@ -8,7 +8,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
 from mcpframe.scene.controllers import PD
 from mcpframe.simulation.audit.rates import ResolutionWarning
 from mcpframe.simulation.engine import Engine
@@ -127,7 +127,7 @@ def test_a_step_that_has_too_many_parts_ends_the_run_in_words_that_name_what_tou
         model, [0, 0, 0.1, 0, 0, 0, 1], thrown, materials=mf.Material(restitution=1.0), stepping=stepping
     )
     assert len(mf.simulate(scene)) == 2
-    said = "step 1, at t = 0 s: is not done after max_trials = 12. Where it begins 'ball' and 'world' touch; "
+    said = "step 1, at t = 0 s: is not done after max_trials = 12. Where it begins 'ball' and 'world' touch"
     with pytest.raises(NoMotionError, match=said) as stop:
         mf.simulate(scene, max_trials=12)
     assert len(stop.value.trajectory) == 1
@@ -154,3 +154,16 @@ def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
     solution = mf.solve(problem, "auto")
     assert solution.status is mf.Status.INFEASIBLE
     assert _is_impossible(problem, solution, rise=1e6)
+
+
+def test_a_step_that_needs_more_looks_than_trials_ends_the_run_in_words_that_name_what_is_fast():
+    """A bullet that would fly a hundred thousand times the thickness of a plate in one step."""
+    bullet = mf.Link("bullet", mass=0.01, inertia=1e-6 * np.eye(3), geometry=Geometry(Sphere(0.001)))
+    plate = Geometry(Box((0.001, 1.0, 1.0)), mf.Pose((1.0, 0, 0)), "plate")
+    model = mf.Model([bullet], gravity=(0, 0, 0), geometry=[plate])
+    stepping = mf.Stepping(dt=0.01, duration=0.01)
+    scene = mf.Scene(model, [0, 0, 0, 0, 0, 0, 1], [1.5e4, 0, 0, 0, 0, 0], stepping=stepping)
+    with pytest.raises(
+        NoMotionError, match="after max_trials = 20000.*nothing touches.*at a rate of 1.5e[+]04"
+    ):
+        mf.simulate(scene)

@@ -2,8 +2,8 @@
 
 Rows repeat others where Λ_b = G_b Mass⁻¹ G_b* is singular. Rows that turn are weighed by the mechanism's
 length, and all rows of a closure by the compliance of its softest one, so that units and masses do not
-matter; a row that vanishes, as those of a pin in the plane, stays small beside the others. The pivots of the
-Cholesky factor are then the squares of what each row adds to those chosen before it. Rows of an
+matter; a row that vanishes, as those of a pin in the plane, stays small beside the others. The pivots D of
+the factor L D L* are then the squares of what each row adds to those chosen before it. Rows of an
 overconstrained linkage repeat others only where its loops are closed; where they are open by an error, as
 inside a step, they differ by about as much, and that is no reason to count them.
 """
@@ -30,11 +30,11 @@ FAINT = 1e-12
 
 
 @callee
-def scale_rows(n, X, L, scale, W, weights, I, firsts):
-    """Scale a symmetric matrix, by rows from L: of every closure the largest diagonal becomes one.
+def row_scales(n, X, L, stride, scale, W, weights, I, firsts):
+    """Write what scales a symmetric matrix so that of every closure the largest diagonal becomes one.
 
     Args:
-        n, X, L: its size and where it begins.
+        n, X, L, stride: its size, where it begins, and how far apart its rows are.
         scale: where in X the scales are written to [n].
         W, weights: weight of every row, by its unit [n].
         I, firsts: of every row, the first of its closure [n].
@@ -43,69 +43,65 @@ def scale_rows(n, X, L, scale, W, weights, I, firsts):
     for i in range(n):
         put(X, scale + i, 0.0)
         first = scale + get(I, firsts + i)
-        compliance = get(W, weights + i) ** 2 * get(X, L + i * n + i)
+        compliance = get(W, weights + i) ** 2 * get(X, L + i * stride + i)
         put(X, first, max(get(X, first), compliance))
         softest = max(softest, compliance)
     for i in range(n - 1, -1, -1):  # the first of a closure, which holds its compliance, at last
         compliance = max(get(X, scale + get(I, firsts + i)), FAINT * softest)
         put(X, scale + i, get(W, weights + i) / math.sqrt(compliance) if compliance > 0.0 else 0.0)
-    for f in range(n):
-        row, own = L + f * n, get(X, scale + f)
-        whole = (f + 1) // 4 * 4
-        for g in range(0, whole, 4):
-            store(X, row + g, own * (load(X, scale + g) * load(X, row + g)))
-        for g in range(whole, f + 1):
-            put(X, row + g, own * (get(X, scale + g) * get(X, row + g)))
-    mirror(n, X, L, True)
-
-
-@inline
-def mirror(n, X, L, up):
-    """Copy what is below the diagonal to above it, or the other way round."""
-    for f in range(n):
-        for g in range(f):
-            low, high = L + f * n + g, L + g * n + f
-            put(X, high if up else low, get(X, low if up else high))
 
 
 @callee
-def factor_all(n, X, L, I, order, kept):
-    """Write the Cholesky factor of the scaled Λ_b over it as it stands, where that shows all rows independent.
+def scale_matrix(n, X, L, stride, scale):
+    """Scale a matrix that is given on and below the diagonal; it is written above it too."""
+    for f in range(n):
+        for g in range(f + 1):
+            value = get(X, scale + f) * get(X, scale + g) * get(X, L + f * stride + g)
+            put(X, L + f * stride + g, value)
+            put(X, L + g * stride + f, value)
 
-    As `factor_independent`, without looking for pivots. Where one is below SURE the matrix is left as it was:
-    False. There is room for n numbers at X[kept].
+
+@callee
+def factor_all(n, X, L, stride, scale, I, order):
+    """Factor Λ_b as it stands, not scaled, where that shows all rows to be independent; else return False.
+
+    As `factor_independent`, without looking for pivots, on what is on and above the diagonal. Where a pivot,
+    scaled, is at most SURE, what is below the diagonal is left as it was. Behind every row there is room for
+    lanes that begin with its last number.
     """
     for k in range(n):
-        put(X, kept + k, get(X, L + k * n + k))
-    for k in range(n):
-        row = L + k * n
-        pivot = get(X, row + k)
-        if not pivot > SURE:
-            for i in range(n):
-                put(X, L + i * n + i, get(X, kept + i))
-            mirror(n, X, L, True)
+        row, pivot = L + k * stride, get(X, L + k * stride + k)
+        if not pivot * get(X, scale + k) ** 2 > SURE:
             return False
-        share = 1.0 / math.sqrt(pivot)
-        put(X, row + k, share)
+        over = 1.0 / pivot
+        put(X, row + k, over)
         put(I, order + k, k)
         put(I, order + n + k, k)
+        for i in range(k + 1, n, 2):  # two rows at a time: each load of the pivot's row serves both
+            a, b = over * get(X, row + i), over * get(X, row + i + 1)
+            first, second = L + i * stride, L + (i + 1) * stride
+            put(X, first + i, get(X, first + i) - a * get(X, row + i))
+            if i + 1 < n:
+                for j in range(i + 1, n, 4):
+                    lanes = load(X, row + j)
+                    store(X, first + j, load(X, first + j) - a * lanes)
+                    store(X, second + j, load(X, second + j) - b * lanes)
+    for k in range(n):
+        over = get(X, L + k * stride + k)
         for i in range(k + 1, n):
-            put(X, row + i, share * get(X, row + i))
-        for i in range(k + 1, n):
-            take_off(X, L + i * n, i, n, get(X, row + i), X, row)
-    mirror(n, X, L, False)
+            put(X, L + i * stride + k, over * get(X, L + k * stride + i))
     return True
 
 
 @callee
-def factor_independent(n, X, L, I, order, certain, error, again):
-    """Write the pivoted Cholesky factor of the scaled Λ_b over it; return how many rows are independent.
+def factor_independent(n, X, L, stride, I, order, certain, error, again):
+    """Write the pivoted factor L D L* of the scaled Λ_b over it; return how many rows are independent.
 
-    Below the diagonal and, transposed, above it; on it one over each root.
+    Below the diagonal L, on it one over D, above it D L*.
 
     Args:
         n: rows of the matrix.
-        X, L: where it begins.
+        X, L, stride: where it begins, and how far apart its rows are.
         I, order: where the order of the pivots is written to, and behind it the exchanges that lead there.
         certain: rows that are independent wherever loops are closed.
         error: by how much loops are open, metres or radians; more rows than the certain ones count only where
@@ -119,21 +115,49 @@ def factor_independent(n, X, L, I, order, certain, error, again):
     for k in range(again if again > 0 else n):
         best, least = get(I, order + n + k), RANK
         if again == 0:
-            best, least = largest_pivot(n, X, L, k), RANK if k < certain else explained
-        if get(X, L + best * n + best) <= least:
+            best, least = largest_pivot(n, X, L, stride, k), RANK if k < certain else explained
+        if get(X, L + best * stride + best) <= least:
             return k
         put(I, order + n + k, best)
         if best != k:
-            exchange_rows(n, X, L, I, order, k, best)
-        over_root = 1.0 / math.sqrt(get(X, L + k * n + k))
-        put(X, L + k * n + k, over_root)
+            exchange_rows(n, X, L, stride, I, order, k, best)
+        over = 1.0 / get(X, L + k * stride + k)
+        put(X, L + k * stride + k, over)
         for i in range(k + 1, n):
-            share = get(X, L + i * n + k) * over_root
-            put(X, L + i * n + k, share)
-            put(X, L + k * n + i, share)
+            put(X, L + i * stride + k, over * get(X, L + k * stride + i))
         for i in range(k + 1, n):
-            take_off(X, L + i * n, k + 1, n, get(X, L + i * n + k), X, L + k * n)
+            take_off(X, L + i * stride, k + 1, n, get(X, L + i * stride + k), X, L + k * stride)
     return again if again > 0 else n
+
+
+@inline
+def solve_factor(X, y, L, stride, n):
+    """Solve L D L* x = y in place, by the factor that is there; lanes past the end do not matter.
+
+    Four rows after four, so that lanes are loaded as they were stored.
+    """
+    for first in range(0, n, 4):
+        last = min(first + 4, n)
+        for k in range(first, last):
+            share = get(X, y + k) * get(X, L + k * stride + k)
+            put(X, y + k, share)
+            for j in range(k + 1, last):
+                put(X, y + j, get(X, y + j) - share * get(X, L + k * stride + j))
+        for j in range(first + 4, n, 4):
+            lanes = load(X, y + j)
+            for k in range(first, first + 4):
+                lanes = lanes - get(X, y + k) * load(X, L + k * stride + j)
+            store(X, y + j, lanes)
+    for first in range((n - 1) // 4 * 4, -1, -4):
+        last = min(first + 4, n)
+        for k in range(last - 1, first - 1, -1):
+            for i in range(first, k):
+                put(X, y + i, get(X, y + i) - get(X, y + k) * get(X, L + k * stride + i))
+        for i in range(0, first, 4):
+            lanes = load(X, y + i)
+            for k in range(first, last):
+                lanes = lanes - get(X, y + k) * load(X, L + k * stride + i)
+            store(X, y + i, lanes)
 
 
 @inline
@@ -147,26 +171,26 @@ def take_off(X, x, first, last, share, Y, y):
 
 
 @inline
-def largest_pivot(n, X, L, k):
+def largest_pivot(n, X, L, stride, k):
     """Return which of the rows from k on adds most to those before; k where none adds anything."""
     best, largest = k, 0.0
     for i in range(k, n):
-        if get(X, L + i * n + i) > largest:
-            best, largest = i, get(X, L + i * n + i)
+        if get(X, L + i * stride + i) > largest:
+            best, largest = i, get(X, L + i * stride + i)
     return best
 
 
 @inline
-def exchange_rows(n, X, L, I, order, a, b):
+def exchange_rows(n, X, L, stride, I, order, a, b):
     """Exchange rows and columns a and b of the symmetric matrix that is being factored."""
     for j in range(n):
-        kept = get(X, L + a * n + j)
-        put(X, L + a * n + j, get(X, L + b * n + j))
-        put(X, L + b * n + j, kept)
+        kept = get(X, L + a * stride + j)
+        put(X, L + a * stride + j, get(X, L + b * stride + j))
+        put(X, L + b * stride + j, kept)
     for i in range(n):
-        kept = get(X, L + i * n + a)
-        put(X, L + i * n + a, get(X, L + i * n + b))
-        put(X, L + i * n + b, kept)
+        kept = get(X, L + i * stride + a)
+        put(X, L + i * stride + a, get(X, L + i * stride + b))
+        put(X, L + i * stride + b, kept)
     was = get(I, order + a)
     put(I, order + a, get(I, order + b))
     put(I, order + b, was)
@@ -175,5 +199,6 @@ def exchange_rows(n, X, L, I, order, a, b):
 @kernel(types.int64, VectorOut, Vector, Indices, IndicesOut, types.int64, types.float64)
 def choose_independent(n, Lambda, weights, firsts, order, certain, error):
     """Choose among n rows, for Python: Λ_b by rows and room for scales behind it, room for 2 n of order."""
-    scale_rows(n, Lambda, 0, n * n, weights, 0, firsts, 0)
-    return factor_independent(n, Lambda, 0, order, 0, certain, error, 0)
+    row_scales(n, Lambda, 0, n, n * n, weights, 0, firsts, 0)
+    scale_matrix(n, Lambda, 0, n, n * n)
+    return factor_independent(n, Lambda, 0, n, order, 0, certain, error, 0)

@@ -45,6 +45,9 @@ ROW_FIRST, WEIGHT = MEMORY.integers("row"), MEMORY.doubles("row")
 # The row space of the halves: Λ_b, the right side, scales, the order of the pivots, how many of them there
 # are, and how many wherever the loops are closed.
 SPACE_MEMORY = Memory(row_records.MEMORY)
-LOOP_LAMBDA, RIGHT = SPACE_MEMORY.doubles("loop_row", "loop_row"), SPACE_MEMORY.doubles(2, "loop_row")
+PAST = VECTOR - 1
+"""Room behind every row of Λ_b, for lanes that begin with its last number."""
+LOOP_LAMBDA = SPACE_MEMORY.doubles("loop_row", f"loop_row + {PAST}", spare=VECTOR)
+RIGHT = SPACE_MEMORY.doubles(2, "loop_row", spare=VECTOR)
 SCALE, ORDER = SPACE_MEMORY.doubles("loop_row"), SPACE_MEMORY.integers(2, "loop_row")
 N_PIVOTS, CERTAIN = SPACE_MEMORY.counts(2)

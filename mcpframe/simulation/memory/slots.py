@@ -97,10 +97,10 @@ TRIALS, MAX_TRIALS = count(), count()
 """Trials of this step, and how many it may have."""
 KIND = count()
 """What the problem that Python is asked about is of: a step, compression, decompression."""
-CERTIFIES, BY_KICK, FACTORED = count(), count(), count()
+CERTIFIES, BY_KICK, FACTORED, ROWS_OF = (count() for _ in range(4))
 """Whether this step is certified; whether the last trial was one kick, not four stages; of which state the
-factor of Λ_b is."""
-# FACTORED: of none that matters, of the middle of the step, of its end.
+factor of Λ_b is, and of which one rows of closures were written last."""
+# FACTORED, ROWS_OF: of none that matters, of the middle of the step, of its end.
 NOWHERE, MIDDLE, END = range(3)
 LASTS, UNCLEAR, N_HOLDING = count(), count(), count()
 """Whether contacts keep their modes in the last trial, see `lasting`, or have some that a push might tell;

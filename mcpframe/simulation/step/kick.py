@@ -198,10 +198,17 @@ def loop_target(run, X, i, h):
 
 
 @callee
+def write_loops(run, X, state):
+    """Write the rows of closures at X, and which state of the step it is."""
+    loop_rows(run.I, X, run.IE, run.XE)
+    put(run.IS, at.ROWS_OF, state)
+
+
+@callee
 def ask_loops(run, X, h):
     """Write the rows of closures at X, and what rates after a kick are to be; an impact where h is zero."""
     IE, XE = run.IE, run.XE
-    loop_rows(run.I, X, IE, XE)
+    write_loops(run, X, at.MIDDLE)
     if run.IS[at.EULER] != 0 or run.IS[at.PROJECTS] == 0:
         loop_biases(run.I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):

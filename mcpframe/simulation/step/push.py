@@ -10,7 +10,7 @@ from __future__ import annotations
 from mcpframe.contact.contact import RECORD
 from mcpframe.jit import callee, cycles, window
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
-from mcpframe.multibody.kernels.loops import factor_loops, keep_wrenches, scale_loops
+from mcpframe.multibody.kernels.loop_motion import factor_loops, keep_wrenches
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
@@ -51,9 +51,8 @@ def factor_own_loops(run):
     IE, IQ, XQ, IP, XR = run.IE, run.IQ, run.XQ, run.IP, run.XR
     n_b, n, M = IE[loops.N_ROWS], IP[N_ROWS], IP[M_AT]
     for i in range(n_b):
-        copy(XR, M + i * n, XQ, IQ[loops.LOOP_LAMBDA] + i * n_b, n_b)
+        copy(XR, M + i * n, XQ, IQ[loops.LOOP_LAMBDA] + i * (n_b + loops.PAST), n_b)
     keep_wrenches(IE, run.XE, IQ, XQ)
-    scale_loops(IE, run.XE, IQ, XQ)
     factor_loops(IE, run.XE, IQ, XQ, False)
     put(run.IS, at.FACTORED, at.MIDDLE)
 

@@ -12,7 +12,7 @@ and certified as such.
 from __future__ import annotations
 
 from mcpframe.jit import callee, matrix_window, window
-from mcpframe.multibody.kernels.loops import solve_loops
+from mcpframe.multibody.kernels.loop_motion import solve_loops
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.cone import D_FIRST, D_NORMAL, DISC_DOUBLES, DISC_INTEGERS
 from mcpframe.simulation.memory import slots as at

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from mcpframe.jit import by_address, callee
-from mcpframe.multibody.kernels.loops import loop_rows
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
-from mcpframe.simulation.step.kick import call_place_rates
+from mcpframe.simulation.step.kick import call_place_rates, write_loops
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
 from mcpframe.spatial.lanes import get, put
 
@@ -43,7 +42,7 @@ def certify_push(run, X, h, kind):
         code = host.call_host(run.A[at.HOST], host.CERTIFY, X, h)
         return take_figure(run, X, run.XS[at.FIGURE], kind) if code == at.DONE else code
     if run.IE[N_LOOP_ROWS] > 0:
-        loop_rows(run.I, X, run.IE, run.XE)  # those of where it led may be there
+        write_loops(run, X, at.MIDDLE)  # those of where it led may be there
     parts = run.I, X, run.IE, run.XE, run.IP, run.IS, run.XS, h
     return take_figure(run, X, call_push_error(run.A[at.PUSH_ERROR], parts), kind)
 

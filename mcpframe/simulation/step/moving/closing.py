@@ -15,18 +15,12 @@ import math
 
 from mcpframe.jit import by_address, callee, window
 from mcpframe.multibody.kernels.entries import articulate
-from mcpframe.multibody.kernels.loops import (
-    keep_wrenches,
-    largest_error,
-    loop_rate,
-    loop_rows,
-    motion_of_factor,
-    nearest_motion,
-)
+from mcpframe.multibody.kernels.loop_motion import keep_wrenches, motion_of_factor, nearest_motion
+from mcpframe.multibody.kernels.loops import largest_error, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.kick import ask_motion, call_place_rates
+from mcpframe.simulation.step.kick import ask_motion, call_place_rates, write_loops
 from mcpframe.simulation.step.moving.motion import integrate
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.lanes import get, put
@@ -39,16 +33,14 @@ CLOSED_TO = 1e-12
 """Metres and radians within which a loop is closed."""
 SETTLINGS = 6
 """Most corrections of rates."""
-SETTLED_TO = 1e-12
-"""Rates of loops, m/s and rad/s, that are left: in a step of 1 ms they open a loop by 1e-15 m."""
+SETTLED_TO = 1e-10
+"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a tenth of CLOSED_TO."""
 NEARLY_CLOSED, NEARLY_KEPT = 1e-9, 1e-8
 """Errors, and rates, up to which the Λ_b of the middle of the step serves: larger ones it would correct in a
 direction that is not quite the least motion, and change the energy."""
 CHORD = 0.01
 """Share of an error that a correction may leave; where that of the middle leaves more, one of the end is
 made."""
-ROUNDED = 1e-11
-"""Rates of loops for which that is not done: what is left may be rounding."""
 LOST = 1e-3
 """Share of prescribed rates, and metres or radians of loops, that are left over only by a contradiction."""
 
@@ -78,7 +70,7 @@ def nearest_step(run, Y):
 def loop_error(run, Y):
     """Place the bodies of Y; return by how much its loops are open."""
     call_place(run.A[at.PLACE], (run.I, Y))
-    loop_rows(run.I, Y, run.IE, run.XE)
+    write_loops(run, Y, at.END)
     return largest_error(run.IE, run.XE)
 
 
@@ -121,7 +113,7 @@ def close_loops(run, Y):
             return code
         integrate(I, XS, best, XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
     go_to_best(run, Y)
-    call_place(run.A[at.PLACE], (I, Y))
+    loop_error(run, Y)
     return at.DONE
 
 
@@ -141,7 +133,8 @@ def settle(run, Y, time):
     """Make the rates of a state that was reached keep its loops; its bodies have them."""
     I, IS, XS = run.I, run.IS, run.XS
     code = ask_motion(run, Y, time)
-    loop_rows(I, Y, run.IE, run.XE)
+    if IS[at.ROWS_OF] != at.END:
+        write_loops(run, Y, at.END)
     off = rates_off(run, Y)
     put(XS, at.DRIFT, off)
     for _ in range(SETTLINGS):
@@ -158,8 +151,6 @@ def settle(run, Y, time):
         if factored == at.NOWHERE and off > 0.5 * before:  # rounding, or a contradiction
             return code
         if factored != at.NOWHERE and off > CHORD * before:
-            if off <= ROUNDED:
-                return code
             put(IS, at.FACTORED, at.NOWHERE)
     return code
 

@@ -90,8 +90,8 @@ def turned_by(v, turn):
     """Return exp(turn) v, by the formula of Rodrigues."""
     square = dot(turn, turn)
     if square < SMALL_TURN * SMALL_TURN:
-        first = square * (1.0 / 120.0 - square * (1.0 / 5040.0 - square / 362880.0))
-        second = square * (1.0 / 720.0 - square * (1.0 / 40320.0 - square / 3628800.0))
+        first = square * (1.0 / 120.0 - square * (1.0 / 5040.0 - square * (1.0 / 362880.0)))
+        second = square * (1.0 / 720.0 - square * (1.0 / 40320.0 - square * (1.0 / 3628800.0)))
         first, second = 1.0 - square * (1.0 / 6.0 - first), 0.5 - square * (1.0 / 24.0 - second)
     else:
         angle = math.sqrt(square)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
 from mcpframe.multibody.kernels.entries import PLACED
-from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows, nearest_motion
+from mcpframe.multibody.kernels.loop_motion import nearest_motion
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -35,7 +36,7 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.drives import sample_motors, sampled_forces
-from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick
+from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick, write_loops
 from mcpframe.simulation.step.moving.hold import hold_modes
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
@@ -69,7 +70,7 @@ def hold_loops(run, X, time, again):
     """Change the accelerations of a state so that its loops are kept; `again`: by the same rows."""
     I, IE, XE, IS, XS = run.I, run.IE, run.XE, run.IS, run.XS
     code = ask_motion(run, X, time)
-    loop_rows(I, X, IE, XE)
+    write_loops(run, X, at.NOWHERE)
     loop_biases(I, X, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         asked = get(XE, IE[loops.RATE_DOT] + i) - get(XE, IE[loops.BIAS] + i)

@@ -23,12 +23,12 @@ from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline, window
 from mcpframe.multibody.kernels.entries import PLACED
-from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows
+from mcpframe.multibody.kernels.loops import loop_biases, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, THETA, THETA_DDOT, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, put_shift, put_slip_shift, record_of
-from mcpframe.simulation.step.kick import ask_motion
+from mcpframe.simulation.step.kick import ask_motion, write_loops
 from mcpframe.simulation.step.moving.edges import edge, edges_of, forms_of, mu_of
 from mcpframe.simulation.step.moving.motion import integrate
 from mcpframe.simulation.step.touching import (
@@ -156,7 +156,7 @@ def ask_accelerations(run, S, time):
     """Have closures ask for U̇ - Ġ_b θ̇ of accelerations at S; rates are seen by the rows too."""
     IE, XE = run.IE, run.XE
     code = ask_motion(run, S, time)
-    loop_rows(run.I, S, IE, XE)
+    write_loops(run, S, at.NOWHERE)
     loop_biases(run.I, S, IE, XE)
     for i in range(IE[loops.N_ROWS]):
         asked = get(XE, IE[loops.RATE_DOT] + i) - get(XE, IE[loops.BIAS] + i)

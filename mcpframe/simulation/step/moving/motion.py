@@ -46,8 +46,8 @@ def put_three(V, i, v):
 def half_turn(square):
     """Return sin(a/2) / a and cos(a/2) of an angle by its square."""
     if square < SMALL_TURN * SMALL_TURN:
-        sine = 0.5 - square * (1.0 / 48.0 - square * (1.0 / 3840.0 - square / 645120.0))
-        cosine = square * (1.0 / 384.0 - square * (1.0 / 46080.0 - square / 10321920.0))
+        sine = 0.5 - square * (1.0 / 48.0 - square * (1.0 / 3840.0 - square * (1.0 / 645120.0)))
+        cosine = square * (1.0 / 384.0 - square * (1.0 / 46080.0 - square * (1.0 / 10321920.0)))
         return sine, 1.0 - square * (0.125 - cosine)
     angle = math.sqrt(square)
     return math.sin(0.5 * angle) / angle, math.cos(0.5 * angle)

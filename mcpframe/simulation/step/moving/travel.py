@@ -10,7 +10,8 @@ times, for the worst pair of shapes that can meet within it: s is the largest sp
 w its thickness, the smallest of its extents along its own axes; of a heightfield the smallest of its spacings
 and its depth, for a ridge is about as wide as a cell. A half-space is infinitely thick. A pair can meet where
 its gap is at most h times the speed at which it can close along the contact's normal, so that fast bodies
-cost nothing while nothing is ahead of them. Speeds are those at the start of the step or at its end.
+cost nothing while nothing is ahead of them. Speeds are those at the start of the step or at its end. Every
+look is a trial: a step that would need more of them than it may have is too much.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -23,7 +24,6 @@ from mcpframe.jit import callee, inline
 from mcpframe.multibody.memory.records import B_POSITION, B_VELOCITY, BODIES, BODY, N_BODIES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
-from mcpframe.simulation.rules import MOST_LOOKS
 from mcpframe.simulation.step.touching import find
 from mcpframe.spatial.algebra import cross, dot, load_pair
 from mcpframe.spatial.lanes import get, load, put, zero
@@ -99,7 +99,9 @@ def looks_of_pairs(run, X, Y, h, fastest):
             if found_gap(run, i) <= h * closing:
                 widths = get(run.XS, run.IS[at.SHAPE_WIDTH] + a) + get(run.XS, run.IS[at.SHAPE_WIDTH] + b)
                 most = max(most, 2.0 * h * (s_a + s_b) / widths)
-    return code, min(math.ceil(most), MOST_LOOKS)
+    if most > run.IS[at.MAX_TRIALS]:
+        return at.TOO_MUCH, 1
+    return code, math.ceil(most)
 
 
 @callee
