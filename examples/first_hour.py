@@ -34,7 +34,7 @@ INSTALL = "Install"
 
 
 def main() -> int:
-    options = parsed()
+    options, facts = parsed(), provenance()  # of what is cloned, whatever is committed meanwhile
     console = Remembering(options.page)
     table = Table("part", "processor s", "wall s", title="A first hour")
     with tempfile.TemporaryDirectory() as folder:
@@ -48,7 +48,6 @@ def main() -> int:
                 done(language, text, clone, environment)
             table.add_row(part, f"{spent() - before:.0f}", f"{perf_counter() - start:.0f}")
     console.print(table)
-    facts = provenance()
     told = "{cores} x {cpu}".format(**facts["machine"])
     console.put({"machine": told, "commit": facts["commit"], "Python": facts["python"]})
     return 0
