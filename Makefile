@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-zoo
+.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -75,6 +75,10 @@ bench-scale: $(STAMP)
 # Piles of up to 60,000 contacts, a solve in a process each, minutes.
 bench-piles: $(STAMP)
 	$(BIN)/python examples/benchmarks/piles.py $(OPTIONS)
+
+# Heaps of free bodies beside MuJoCo, minutes.
+bench-heaps: $(STAMP)
+	$(BIN)/python examples/benchmarks/heaps.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)

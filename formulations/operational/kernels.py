@@ -332,8 +332,7 @@ def impulses_of_forms(IR, XR, z):
 
 @callee
 def push_forms(I, X, IR, XR):
-    """Write the wrenches of the forms' impulses on all bodies into PUSH."""
-    clear_push(I, X)
+    """Add the wrenches of the forms' impulses on all bodies to PUSH."""
     p = IR[FORM_VELOCITY] + IR[N_FORMS]
     for f in range(IR[N_FORMS]):
         impulse = get(XR, p + f)
@@ -347,6 +346,7 @@ def push_forms(I, X, IR, XR):
 def operational_response(I, X, IR, XR, impulses, response):
     """Write Mass^-1 G* p of p = [p_b; p_l; beta], on what `operational_space` has left, in O(N)."""
     impulses_of_forms(IR, XR, impulses)
+    clear_push(I, X)
     push_forms(I, X, IR, XR)
     for d in range(response.shape[0]):
         put(response, d, 0.0)

@@ -75,7 +75,7 @@ from mcpframe.formulations.operational.law_tables import (
     LawTables,
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
-from mcpframe.multibody.kernels.mass import solve_mass_into
+from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
 from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
@@ -287,14 +287,11 @@ def contact_results(IR, XR, records, shift, impulses, modes):
         put(modes, i, mode)
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, VectorOut, IndicesOut)
-def recover(I, X, IR, XR, records, shift, z, response, impulses, modes):
-    """Write what the impulses z do; arguments as in `mcpframe.solving.stages`."""
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, IndicesOut)
+def recover(I, X, IR, XR, records, shift, z, impulses, modes):
+    """Push bodies by the impulses z; arguments as in `mcpframe.solving.stages`."""
     impulses_of_forms(IR, XR, z)
     push_forms(I, X, IR, XR)
-    for d in range(response.shape[0]):
-        put(response, d, 0.0)
-    solve_mass_into(I, X, response, response)
     contact_results(IR, XR, records, shift, impulses, modes)
 
 
@@ -303,6 +300,7 @@ def respond(I, X, IR, XR, p, response):
     """Write what impulses p of the forms do; arguments as in `mcpframe.solving.stages`."""
     for f in range(IR[N_FORMS]):
         put(XR, IR[FORM_VELOCITY] + IR[N_FORMS] + f, get(p, f))
+    clear_push(I, X)
     push_forms(I, X, IR, XR)
     for d in range(response.shape[0]):
         put(response, d, 0.0)

@@ -124,7 +124,7 @@ class Engine:
             check_adaptive(scene, [*known, *foreign], self._formulation is not None, observe is not None)
         self._flags = self._settings(observe, independent.repeated.size > 0, bool(foreign))
         self._A = self._addresses()
-        self._work = self._workspace(FIRST_CAPACITY)
+        self._work = self._workspace(FIRST_CAPACITY, FIRST_CAPACITY)
         self._body = WholeBody(start)
         if scene.adaptive is not None:
             loops = self._IE, self._XE, self._IQ
@@ -170,15 +170,17 @@ class Engine:
             A[at.SOLVE] = self._solver.solve
         return A
 
-    def _workspace(self, capacity: int) -> Workspace:
-        """Return arrays for so many contacts and limits."""
+    def _workspace(self, capacity: int, together: int) -> Workspace:
+        """Return arrays for so many contacts and limits, and for so many of them in one problem."""
         scene, tree = self.scene, self.scene.model.tree
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
         stages, laws = (self._formulation, self._solver), (self._laws, self._layers)
         judged = scene.stepping.diagnoses
         lasting = judged or scene.stepping.integrator == "rk4"
-        work = Workspace(tree, *stages, capacity, link.size, n_rows, *laws, self._exact, lasting, judged)
+        together = capacity if lasting else together  # their stages hold all that touches at once
+        sizes = capacity, together, link.size, n_rows
+        work = Workspace(tree, *stages, *sizes, *laws, self._exact, lasting, judged)
         work.take_settings(scene)
         work.take_laws(self._law_rows)
         work.take_hinges(tree, self._motors)
@@ -192,10 +194,10 @@ class Engine:
         self._host.work = work
         return work
 
-    def _make_room(self, capacity: int) -> None:
+    def _make_room(self, capacity: int, together: int = 0) -> None:
         """Take larger arrays."""
         memory = self._work.memory()
-        self._work = self._workspace(capacity)
+        self._work = self._workspace(capacity, max(together, self._work.together))
         self._work.remember(memory)
 
     def advance(self, state: State, first: int, count: int) -> StepBlock:
@@ -259,15 +261,18 @@ class Engine:
 
     def _make_more_room(self, step: int, blocks: Sequence[StepBlock]) -> None:
         """Make room for what was found."""
-        found = int(self.detector.ID[N_CONTACTS]) + int(self._work.IS[at.N_LIMITS])
-        if found > MOST_CONTACTS:
+        work = self._work
+        found, needed = int(self.detector.ID[N_CONTACTS]) + int(work.IS[at.N_LIMITS]), int(work.IS[at.NEEDED])
+        if needed > MOST_CONTACTS:
             told = (
-                f"{found} contacts at once are more than {MOST_CONTACTS}: if they are not meant to be, the "
-                "motion has become unstable, and a smaller dt helps"
+                f"{needed} contacts that hang together are more than {MOST_CONTACTS}: if they are not meant "
+                "to be, the motion has become unstable, and a smaller dt helps"
             )
             self._break_off(told, step, blocks)
-        if found > self._work.capacity:
-            self._make_room(min(2 * found, MOST_CONTACTS))
+        if needed > work.together:
+            self._make_room(work.capacity, min(2 * needed, MOST_CONTACTS))
+        if found > work.capacity:
+            self._make_room(2 * found)
         self.detector.make_room()
 
     def _stop(self, step: int, blocks: Sequence[StepBlock]) -> None:

@@ -191,34 +191,40 @@ class HostStages:
 
     def _solve(self, where: int, rise: float) -> int:
         """Solve the problem that the formulation's kernels have written."""
-        problem, work = self._problem(), self.work
+        work, touching = self.work, self._touching()
+        problem = self._problem(touching)
         if self.scene.adaptive is None:
-            solution = self._from_last(problem, self._contact_step(where), rise)
+            solution = self._from_last(problem, touching, rise)
         else:  # contacts of clusters
             solution = self._answer(problem, COLD, rise)
         if solution is None:
             return at.NO_SOLUTION
-        work.doubles(at.Z)[: problem.n] = solution.z
+        work.doubles(at.OWN_Z)[: problem.n] = solution.z
         work.codes[: problem.n] = _basis_of(problem, solution)
         return at.DONE
 
-    def _from_last(self, problem: StepProblem, step: ContactStep, rise: float) -> Solution | None:
+    def _from_last(self, problem: StepProblem, touching: Touching, rise: float) -> Solution | None:
         """Solve a problem from the last step's solution, and remember its own; impacts start cold."""
-        names = Names.of(step, self._touching().keys, self.stepping.formulation)
-        if isinstance(step, ImpactStep):
+        h = float(self.work.XS[at.TRIAL])
+        if h == 0.0:
             return self._answer(problem, COLD, rise)
-        solution = self._answer(problem, self.last.start(step.law_dt, problem.layout, names), rise)
+        names = Names.of(self._laws(touching), touching.keys, touching.limits.index)
+        solution = self._answer(problem, self.last.start(h, problem.layout, names), rise)
         if solution is not None and solution.ok:
-            self.last = WarmStart.of(step.law_dt, problem.layout, solution, names)
+            self.last = WarmStart.of(h, problem.layout, solution, names)
         return solution
 
-    def _problem(self) -> StepProblem:
+    def _laws(self, touching: Touching) -> Sequence[LawRows]:
+        """Return the rows of the laws of contacts in the step that is under way."""
+        h = float(self.work.XS[at.TRIAL])
+        return touching.contacts.law_rows(find_law("coulomb"), h, self._n_f)
+
+    def _problem(self, touching: Touching) -> StepProblem:
         """Return the problem in the formulation's arrays as one of its own."""
         IP, XR, n = self.work.IP, self.work.XR, int(self.work.IP[N_ROWS]) if self._is_held else 0
         M = XR[IP[M_AT] : IP[M_AT] + n * n].reshape(n, n).copy()
         q, lower, upper = (XR[IP[part] : IP[part] + n].copy() for part in (Q_AT, LOWER_AT, UPPER_AT))
-        touching = self._touching()
-        laws = touching.contacts.law_rows(find_law("coulomb"), float(self.work.XS[at.TRIAL]), self._n_f)
+        laws = self._laws(touching)
         sizes = {"p_b": int(self.IE[loops.N_ROWS]), "p_l": touching.limits.index.size}
         sizes |= {"beta": sum(law.m for law in laws), "sigma": sum(law.s for law in laws)}
         layout, blocks = Layout(sizes), LawBlocks.of(laws, [law.C for law in laws])
@@ -228,8 +234,10 @@ class HostStages:
 
     def _wider(self, laws: Sequence[LawRows]) -> Array:
         """Return by how much the discs of what touches are wider, see `ImpactStep.disc_shift`."""
-        n_l = int(self.work.IS[at.N_TOUCHING]) - len(laws)
-        leans = self.work.doubles(at.LEANS)[n_l:] * (self.work.IS[at.KIND] == KINDS.index("decompression"))
+        n_l = int(self.work.IS[at.N_OWN]) - len(laws)
+        leans = self.work.doubles(at.OWN_LEANS)[n_l:] * (
+            self.work.IS[at.KIND] == KINDS.index("decompression")
+        )
         return np.concatenate(
             [np.zeros(0), *(law.disc_leaning(p) for law, p in zip(laws, leans, strict=False))]
         )
@@ -277,27 +285,30 @@ class HostStages:
         n = int(self.work.IS[at.N_TOUCHING])
         return self.work.integers(at.TOUCHING)[:n]
 
-    def _touching(self) -> Touching:
-        """Return what touches."""
+    def _touching(self, whole: bool = False) -> Touching:
+        """Return what touches: all of it, or those that the problem in the arrays is about."""
         work, tree = self.work, self.scene.model.tree
-        rows = self._touching_rows()
-        n, n_l = len(rows), int((rows[:, C_KEY] < 0).sum())
-        records = work.doubles(at.RECORDS)[n_l:n].copy()
-        gaps, shifts = work.doubles(at.GAPS)[:n], work.doubles(at.SHIFTS)[:n].copy()
+        parts = at.TOUCHING, at.RECORDS, at.GAPS, at.SHIFTS, at.SOFTNESS
+        own = at.OWN_TOUCHING, at.OWN_RECORDS, at.OWN_GAPS, at.OWN_SHIFTS, at.OWN_SOFTNESS
+        n = int(work.IS[at.N_TOUCHING if whole else at.N_OWN])
+        table, *numbers = parts if whole else own
+        rows = work.integers(table)[:n]
+        n_l = int((rows[:, C_KEY] < 0).sum())
+        all_records, gaps, shifts, all_softness = (work.doubles(part)[:n].copy() for part in numbers)
+        records, softness = all_records[n_l:], all_softness[n_l:]
         body_link = np.append(tree.skeleton.body_link, -1)
         link_a, link_b = (body_link[rows[n_l:, side]] for side in (C_BODY_A, C_BODY_B))
         contacts = ContactSet.of_records(
             tree, link_a, link_b, records, rows[n_l:, C_MATERIAL].copy(), self.detector.laws
         )
-        limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l].copy())
-        softness = work.doubles(at.SOFTNESS)[n_l:n].copy()
+        limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l])
         return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0], softness)
 
     def _hosted_layers(self, h: float) -> Iterator[tuple[ContactLayer, Indices, Array, Array, Array]]:
         """Return layers that are Python's, where their contacts stand, axes, gaps and memory there."""
         rows, width = self._touching_rows(), int(self.work.IS[at.MEMORY_WIDTH])
         kinds = self.work.integers(at.LAYER_KINDS)[rows[:, C_MATERIAL]]
-        laws = self._touching().contacts.law_rows(find_law("coulomb"), h, self._n_f)
+        laws = self._touching(whole=True).contacts.law_rows(find_law("coulomb"), h, self._n_f)
         n_l = len(rows) - len(laws)
         for material in np.unique(rows[kinds == at.HOSTED, C_MATERIAL]):
             which = np.flatnonzero(rows[:, C_MATERIAL] == material)
@@ -338,7 +349,7 @@ class HostStages:
         return step
 
     def _asked(self, where: int) -> ContactStep:
-        work, touching = self.work, self._touching()
+        work, touching = self.work, self._touching(whole=True)
         state, h = self._state_at(where, float(work.XS[at.TIME])), float(work.XS[at.TRIAL])
         if h == 0.0:
             rebounds = -touching.shift[:, 0], -touching.limit_shift
@@ -355,7 +366,7 @@ class HostStages:
         formulation = self.stepping.formulation
         step = self._contact_step(where)
         problem, recovery = formulation.build(step)
-        solution = self._from_last(problem, step, rise)
+        solution = self._from_last(problem, self._touching(whole=True), rise)
         if solution is None:
             return at.NO_SOLUTION
         outcome: Outcome = formulation.recover(recovery, solution)
@@ -395,7 +406,7 @@ class HostStages:
 
     def _in_arrays(self) -> tuple[StepProblem, Solution]:
         """Return the problem and the solution that are in the arrays."""
-        problem = self._problem()
+        problem = self._problem(self._touching(whole=True))
         claim = Claim(self.work.doubles(at.Z)[: problem.n].copy(), Status.SOLVED)
         return problem, certify(problem, claim, self.stepping.tol, self.stepping.solver.name, 0.0)
 

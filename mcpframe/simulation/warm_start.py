@@ -7,7 +7,7 @@ their size and are taken as they were. Impulses grow with the time that they act
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.contact.step import ContactStep
+from mcpframe.contact.law import LawRows
 from mcpframe.problem.layout import Layout
 from mcpframe.solving.solution import AT_LOWER, BASIC, Solution
 
@@ -46,16 +46,14 @@ class Names:
         return list(zip(self.owner[block].tolist(), self.place[block].tolist(), strict=True))
 
     @staticmethod
-    def of(step: ContactStep, keys: Indices, formulation: Any) -> Names:
-        """Return the owners of a step's unknowns, its contacts being known by keys [n_u]."""
-        n_f = formulation.directions
-        laws = step.with_friction_directions(n_f).law_rows
+    def of(laws: Sequence[LawRows], keys: Indices, limits: Indices) -> Names:
+        """Return the owners of the unknowns of contacts, known by keys [n_u], and of limits [n_l]."""
         sizes = {
-            "p_l": np.ones(step.limit_index.size, dtype=np.int64),
+            "p_l": np.ones(limits.size, dtype=np.int64),
             "beta": np.array([law.m for law in laws], dtype=np.int64),
             "sigma": np.array([law.s for law in laws], dtype=np.int64),
         }
-        whose = {"p_l": step.limit_index, "beta": keys, "sigma": keys}
+        whose = {"p_l": limits, "beta": keys, "sigma": keys}
         owner = {name: np.repeat(whose[name], sizes[name]) for name in NAMED}
         place = {name: np.concatenate([NONE, *map(np.arange, sizes[name])]) for name in NAMED}
         return Names(owner, place)

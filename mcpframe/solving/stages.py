@@ -82,13 +82,13 @@ call_recover = calls_of(
         Vector,
         Vector,
         VectorOut,
-        VectorOut,
         IndicesOut,
     ),
     "recover",
 )
-"""recover(I, X, IR, XR, records, shift, z, response, impulses, modes): write Mass^-1 J* of the impulses z
-[N]; of what touches the impulse on A in world axes and, fourth, along the normal [n, 4], and the mode."""
+"""recover(I, X, IR, XR, records, shift, z, impulses, modes): add the wrenches of the impulses z to PUSH of
+their bodies; write of what touches the impulse on A in world axes and, fourth, along the normal [n, 4], and
+the mode."""
 call_respond = calls_of(types.void(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut), "respond")
 """respond(I, X, IR, XR, p, response): write Mass^-1 J* of impulses, or forces, in contact components p [n],
 those of A and b, on what `assemble` has left."""

@@ -19,7 +19,7 @@ from mcpframe.jit import Indices, IndicesOut, Matrix, Vector, VectorOut, callee,
 from mcpframe.jit.entries import get, put
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.interior import HELD, LAGGED, LINEAR, begin, central_path
-from mcpframe.solvers.cone.modes import HALVINGS, PATIENCE, newton
+from mcpframe.solvers.cone.modes import HALVINGS, PATIENCE, PROXIMAL, newton
 from mcpframe.solvers.cone.relaxation import sweep
 from mcpframe.solvers.cone.units import (
     choose_units,
@@ -42,6 +42,8 @@ SETTLED = 1e-15
 """Change of a point by which sweeps have come to rest."""
 FIRST_STEPS, LATER_STEPS = 12, 20
 """Steps of Newton's method after sweeps, and after an interior point."""
+MORE_STEPS, MORE_PATIENCE, LITTLE = 60, 30, 1e-10
+"""Of later rounds; and what is added to the diagonal in every other one."""
 GAPS, GAP, CLOSER = 5, 1e-4, 1e-2
 """How often Newton's method is tried on a path, first at which gap, and how much closer each time."""
 CENTRAL_STEPS = 60
@@ -70,7 +72,8 @@ def from_sweeps(I, X, r, tol, goal, stop):
         sweep(I, X, r, sweeps, SETTLED, stop)
         for i in range(n):
             kept[i] = r[i]
-        error = newton(I, X, r, goal, FIRST_STEPS, PATIENCE, HALVINGS, stop)
+        steps, patience = (FIRST_STEPS, PATIENCE) if k == 0 else (MORE_STEPS, MORE_PATIENCE)
+        error = newton(I, X, r, goal, steps, patience, HALVINGS, LITTLE if k % 2 else PROXIMAL, stop)
         if error <= tol or stop[0] != 0:
             return error
         if k + 1 < ROUNDS and error > 0.1 * last:
@@ -97,7 +100,9 @@ def along_path(I, X, r, k, tol, goal, stop):
         for i in range(I[at.N]):
             r[i] = z[i]
         move_inside(I, X, r)
-        error = newton(I, X, r, goal, LATER_STEPS, PATIENCE + (2 if k > 1 else 0), (HALVINGS + k) % 3, stop)
+        error = newton(
+            I, X, r, goal, LATER_STEPS, PATIENCE + (2 if k > 1 else 0), (HALVINGS + k) % 3, PROXIMAL, stop
+        )
         if error <= tol or left <= 0 or stop[0] != 0:
             break
         gap *= CLOSER
@@ -128,7 +133,7 @@ def by_slips(I, X, r, tol, goal, stop):
             r[i] = z[i]
         move_inside(I, X, r)
         hold_slips(I, X, r)
-        error = newton(I, X, r, goal, LATER_STEPS, PATIENCE, HALVINGS, stop)
+        error = newton(I, X, r, goal, LATER_STEPS, PATIENCE, HALVINGS, PROXIMAL, stop)
         if error <= tol or stop[0] != 0:
             break
     return error
@@ -156,7 +161,7 @@ def search(I, X, r, warm, tol, goal, stop):
     least = 1e300
     if warm:
         put(I, at.STAGE, BY_START)
-        newton(I, X, r, goal, FIRST_STEPS, PATIENCE, HALVINGS, stop)
+        newton(I, X, r, goal, FIRST_STEPS, PATIENCE, HALVINGS, PROXIMAL, stop)
         least = keep_better(I, X, r, least)
     if least > tol:
         put(I, at.STAGE, BY_SWEEPS)
@@ -174,7 +179,7 @@ def search(I, X, r, warm, tol, goal, stop):
     if least > tol and stop[0] == 0:
         put(I, at.STAGE, BY_MANY_SWEEPS)
         sweep(I, X, r, LAST_SWEEPS, SETTLED, stop)
-        newton(I, X, r, goal, LATER_STEPS, PATIENCE, HALVINGS, stop)
+        newton(I, X, r, goal, LATER_STEPS, PATIENCE, HALVINGS, PROXIMAL, stop)
         least = keep_better(I, X, r, least)
     if least > tol:
         put(I, at.STAGE, BY_NOTHING)

@@ -22,8 +22,10 @@ from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.units import ALMOST_ZERO, errors, move_inside, velocities
 from mcpframe.solvers.shared.dense import lu_factor, lu_solve
 
-PROXIMAL = 1e-10
-"""What is added to the diagonal: 1e-12 fails more often, 1e-8 is as good."""
+PROXIMAL = 1e-8
+"""What is added to the diagonal, unless told otherwise. Where redundant contacts ask for what no motion
+gives, by rounding or by gaps that differ, load wanders along self-stress until one of them slides or opens:
+too little on the diagonal takes it past that in one step, too much keeps it from there."""
 LEAST_REACH = 1e-8
 """Least k, below which a sliding disc's p is stiff enough."""
 LAPACK_FROM = 40
@@ -226,10 +228,10 @@ def write_system(I, X, r, m, moved, shift):
 
 
 @callee
-def mode_step(I, X, r, u, out):
+def mode_step(I, X, r, u, shift, out):
     """Write the point that the modes at r lead to; return whether there is one."""
     m, moved = choose_modes(I, X, r, u)
-    write_system(I, X, r, m, moved, PROXIMAL)
+    write_system(I, X, r, m, moved, shift)
     put(I, at.N_STEPS, I[at.N_STEPS] + 1)
     if m > 0 and not solve_system(I, X, m):
         return False
@@ -243,10 +245,11 @@ def mode_step(I, X, r, u, out):
 
 
 @callee
-def newton(I, X, r, goal, most, patience, halvings, stop):
+def newton(I, X, r, goal, most, patience, halvings, shift, stop):
     """Take steps from r until its error is within the goal or nothing is gained; return the least error.
 
-    r is the best point afterwards. Steps are halved while they gain nothing, and taken all the same.
+    r is the best point afterwards; `shift` is what is added to the diagonal. Steps are halved while they gain
+    nothing, and taken all the same.
     """
     n = I[at.N]
     u, trial, trial_u = window(X, I[at.U], n), window(X, I[at.TRIAL], n), window(X, I[at.TRIAL_U], n)
@@ -258,7 +261,7 @@ def newton(I, X, r, goal, most, patience, halvings, stop):
         best[i] = r[i]
     while least > goal and steps < most and bad <= patience and stop[0] == 0:
         steps += 1
-        if not mode_step(I, X, r, u, trial):
+        if not mode_step(I, X, r, u, shift, trial):
             break
         velocities(I, X, trial, trial_u)
         worst, now = errors(I, X, trial, trial_u)

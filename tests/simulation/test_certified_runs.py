@@ -15,8 +15,7 @@ from mcpframe.formulations.operational.stages import contact_results
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, kernel
 from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.entries import SWEPT
-from mcpframe.multibody.kernels.mass import solve_mass_into
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DDOT
+from mcpframe.multibody.memory.records import N_BODIES, N_DOFS, PAIR, PUSH, THETA_DDOT
 from mcpframe.multibody.model.shapes import Box, Geometry, Plane
 from mcpframe.scene.settings import Output, Stepping
 from mcpframe.simulation.engine import Engine
@@ -110,7 +109,7 @@ def test_compiled_and_in_python_it_is_one_figure(name, rng):
                 z[:] = perturbed(z, rng)
             if stages._is_held:
                 stages._write(stages._last_outcome(where))
-            figure = push_error(stages.state.I, X, stages.IE, stages.XE, work.IP, work.IS, work.XS, h)
+            figure = push_error(stages.state.I, X, stages.IE, stages.XE, work.IS, work.XS, h)
             pairs.append((figure, stages._certificate(where).worst))
             for array, old in zip((after, z, work.doubles(at.IMPULSES)), kept, strict=True):
                 array[:] = old
@@ -126,27 +125,21 @@ def test_compiled_and_in_python_it_is_one_figure(name, rng):
 # Found where it is wrong.
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, VectorOut, IndicesOut)
-def rates_backwards(I, X, IR, XR, records, shift, z, response, impulses, modes):
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, IndicesOut)
+def rates_backwards(I, X, IR, XR, records, shift, z, impulses, modes):
     """`recover` of `os`, but for a sign."""
     impulses_of_forms(IR, XR, z)
     push_forms(I, X, IR, XR)
-    for d in range(response.shape[0]):
-        put(response, d, 0.0)
-    solve_mass_into(I, X, response, response)
     contact_results(IR, XR, records, shift, impulses, modes)
-    for d in range(response.shape[0]):
-        put(response, d, -get(response, d))
+    for i in range(I[PUSH], I[PUSH] + I[N_BODIES] * PAIR):
+        put(X, i, -get(X, i))
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, VectorOut, IndicesOut)
-def impulses_doubled(I, X, IR, XR, records, shift, z, response, impulses, modes):
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, IndicesOut)
+def impulses_doubled(I, X, IR, XR, records, shift, z, impulses, modes):
     """`recover` of `os`, but the impulses that are recorded are not those that acted."""
     impulses_of_forms(IR, XR, z)
     push_forms(I, X, IR, XR)
-    for d in range(response.shape[0]):
-        put(response, d, 0.0)
-    solve_mass_into(I, X, response, response)
     contact_results(IR, XR, records, shift, impulses, modes)
     for i in range(impulses.shape[0]):
         put(impulses, i, 2.0 * get(impulses, i))
@@ -206,7 +199,7 @@ def test_friction_that_leans_on_nothing_is_found():
             )
             kept = leans.copy()
             leans[:] = 0.0
-            parts = stages.state.I, X, stages.IE, stages.XE, work.IP, work.IS, work.XS
+            parts = stages.state.I, X, stages.IE, stages.XE, work.IS, work.XS
             pairs.append((figure, push_error(*parts, 0.0)))
             leans[:] = kept
         return at.DONE

@@ -37,6 +37,8 @@ count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.
 CAPACITY, ROWS_EACH, CONE_ROWS = count("touching"), count("rows"), count("cone_rows")
 """Contacts and limits that there is room for, and rows of z that each has at most; where cones are exact, the
 same, else 0: those that a point to start from is kept of."""
+TOGETHER, NEEDED = count("together"), count()
+"""Contacts and limits that there is room for in one problem, and how many one has had."""
 EVERY, MAX_IMPACTS, EVENT_DRIVEN, NEWTON, RK4, EULER = (count() for _ in range(6))
 """Record every so many steps; most impacts of a step; scheme, law of restitution, integrator."""
 CLOSURE_BIAS, PROJECTS, REPEATED = count(), count(), count()
@@ -161,7 +163,7 @@ STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching
 # Memory by key: what was closed, what has pressed since the last record, bases, points, the plan.
 CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
 KNOWN_POINT = doubles("touching", "cone_rows")
-PLANNED_KEYS = integers("touching")
+PLANNED_KEYS = integers("together")
 TAKEN_KEYS, TAKEN_MODES = integers("taken"), integers("taken")
 _, T_POINT, T_NORMAL, T_GAP, TAKEN_ROW = columns(VECTOR, VECTOR, VECTOR, VECTOR)
 """Row of TAKEN: impulse, point, normal, gap."""
@@ -174,8 +176,25 @@ CLOSED_BEFORE, KNOWN_BEFORE = integers("touching"), integers("touching")
 CODES_BEFORE, TAKEN_BEFORE = integers("touching", "rows"), doubles("taken", TAKEN_ROW)
 POINT_BEFORE = doubles("touching", "cone_rows")
 FIGURES_BEFORE = doubles(N_FIGURES)
-# The problem, and what the formulation makes of its solution.
-Z, W_ROWS, RESPONSE, AFTER = doubles("row"), doubles("row"), doubles("dof"), doubles("dof")
+# Islands: what moves together, bodies by body; contacts island after island, and where each begins.
+N_ISLANDS, ALL_PUSHED, ROOTS, ISLAND = count(), count(), integers("body"), integers("body")
+"""Islands, and whether the last push has gone through in all; ROOTS: which body stands for the set of each;
+ISLAND: the number of its island, -1 for none."""
+MEMBERS, MEMBERS_AT, REDONE = integers("touching"), integers("touching + 2"), integers("touching + 1")
+"""REDONE: whether the last push has solved the problem of an island, or left it as it was."""
+PUSHED_SHIFTS = doubles("touching", N_SHIFTS)
+"""Shifts of the last push."""
+# The problem, and what the formulation makes of its solution: of all that touches, and of the island that the
+# formulation's arrays are about, whose contacts are those numbered in OWN.
+UNKNOWNS = integers("touching", 2)
+"""Where in Z the β and the σ of what touches begin; impulses of closures come first."""
+Z, RESPONSE, AFTER = doubles("all_row"), doubles("dof"), doubles("dof")
+NEXT_CODES, NEXT_POINT = integers("touching", "rows"), doubles("touching", "cone_rows")
+N_OWN, OWN, OWN_TOUCHING = count(), integers("together"), integers("together", CONTACT_ROW)
+OWN_RECORDS, OWN_GAPS = doubles("together", RECORD), doubles("together")
+OWN_SHIFTS, OWN_SOFTNESS = doubles("together", N_SHIFTS), doubles("together", N_SOFTNESS)
+OWN_LEANS, OWN_IMPULSES, OWN_MODES = doubles("together"), doubles("together", 4), integers("together")
+OWN_Z, W_ROWS = doubles("row"), doubles("row")
 JUDGED = doubles(JUDGING, "row")
 """What the judge works on where cones are exact."""
 ASKED = integers("loop_row")

@@ -71,6 +71,8 @@ MEMORY_COUNTS = tuple(range(at.MOVED, at.AGREED + 1))
 class Workspace:
     """IS, XS and what the formulation and the solver work on, for up to `capacity` contacts and limits.
 
+    Up to `together` of them in one problem.
+
     What the steps have to remember (what is closed, bases, impulses not recorded yet) comes along from a
     smaller one.
     """
@@ -81,6 +83,7 @@ class Workspace:
         formulation: FormulationStages | None,
         solver: SolverStage | None,
         capacity: int,
+        together: int,
         n_shapes: int,
         n_loop_rows: int,
         laws: tuple[Indices, Array],
@@ -89,22 +92,25 @@ class Workspace:
         lasting: bool,
         judged: bool,
     ) -> None:
-        self.capacity, self.rows = capacity, 1 if formulation is None else formulation.rows_each
-        n_z = n_loop_rows + capacity * self.rows
+        self.capacity, self.together = capacity, together
+        self.rows = 1 if formulation is None else formulation.rows_each
+        n_z = n_loop_rows + together * self.rows
         told = min(3 * capacity, MOST_TOLD) if judged else 0
         none = np.zeros(1, dtype=np.int64), np.zeros(1)
-        self.IR, self.XR = none if formulation is None else formulation.room(capacity)
+        self.IR, self.XR = none if formulation is None else formulation.room(together)
         self.W, self.IW = none[::-1] if solver is None else solver.room(n_z)
-        self.IP = np.zeros(PROBLEM_HEAD + capacity * CONTACT_ROWS, dtype=np.int64)
+        self.IP = np.zeros(PROBLEM_HEAD + together * CONTACT_ROWS, dtype=np.int64)
         self.codes = np.zeros(2 * n_z, dtype=np.int8)
         self.IS, self.XS = at.STEP.arrays(
             touching=capacity,
+            together=together,
             rows=self.rows,
             cone_rows=self.rows if exact else 0,
             taken=at.TAKEN_ROOM * capacity,
             row=n_z,
+            all_row=n_loop_rows + capacity * self.rows,
             loop_row=n_loop_rows,
-            reduced=capacity * self.rows if n_loop_rows else 0,
+            reduced=together * self.rows if n_loop_rows else 0,
             lasting=n_loop_rows + 3 * capacity if lasting else 0,
             told=told,
             told_row=told + n_loop_rows if told else 0,

@@ -11,15 +11,26 @@ from mcpframe.contact.contact import RECORD
 from mcpframe.jit import callee, cycles, window
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.loop_motion import factor_loops, keep_wrenches
+from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
+from mcpframe.multibody.memory.records import DOF_AT, N_BODIES, N_DOF, N_DOFS, THETA_DOT, TREE, TREE_ROW
 from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.kick import ask_loops
+from mcpframe.simulation.step.islands import (
+    asks_the_same,
+    find_islands,
+    hide_loops,
+    keep_solution,
+    plan_own,
+    remember_basis,
+    show_loops,
+    take_island,
+    take_whole,
+)
+from mcpframe.simulation.step.kick import accelerate, ask_loops
 from mcpframe.simulation.step.layers import soften
-from mcpframe.simulation.step.solve import DECOMPRESSION, solve_problem
-from mcpframe.simulation.step.touching import plan_touching
+from mcpframe.simulation.step.solve import DECOMPRESSION, STEP, solve_problem
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
     M_AT,
@@ -76,20 +87,19 @@ def drop_repeated(run):
 
 @callee
 def build(run, X, h):
-    """Write the problem of a step of h, or of an impact, with what touches."""
+    """Write the problem of a step of h, or of an impact; the gains of the sweep are there."""
     IS, XS = run.IS, run.XS
     clock = cycles()
-    n = IS[at.N_TOUCHING]
-    plan_touching(run)
-    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
-    softness = window(XS, IS[at.SOFTNESS], n * SOFTNESS)
-    done = KICKED if h > 0.0 else PLACED
-    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, softness, h, done
+    n = IS[at.N_OWN]
+    plan_own(run)
+    records, shifts = window(XS, IS[at.OWN_RECORDS], n * RECORD), window(XS, IS[at.OWN_SHIFTS], n * SHIFTS)
+    softness = window(XS, IS[at.OWN_SOFTNESS], n * SOFTNESS)
+    step = run.I, X, run.IE, run.XE, run.IR, run.XR, records, shifts, softness, h, KICKED
     failed = call_assemble(run.A[at.ASSEMBLE], step)
     if run.IE[loops.N_ROWS] > 0:
         factor_own_loops(run)
-    if IS[at.REPEATED] != 0:
-        drop_repeated(run)
+        if IS[at.REPEATED] != 0:
+            drop_repeated(run)
     put(IS, at.BUILD, IS[at.BUILD] + cycles() - clock)
     return at.NO_MOTION if failed != 0 else at.DONE
 
@@ -101,8 +111,8 @@ def lean(run):
     The column of the normal impulse in these rows is what the law says of it. Discs become wider by mu of it.
     """
     IP, XR, n = run.IP, run.XR, run.IP[N_ROWS]
-    for i in range(run.IS[at.N_TOUCHING]):
-        row, given = PROBLEM_HEAD + i * CONTACT_ROWS, get(run.XS, run.IS[at.LEANS] + i)
+    for i in range(run.IS[at.N_OWN]):
+        row, given = PROBLEM_HEAD + i * CONTACT_ROWS, get(run.XS, run.IS[at.OWN_LEANS] + i)
         normal, first = get(IP, row + Z_NORMAL), get(IP, row + Z_SIGMA)
         for k in range(first, first + get(IP, row + Z_SIGMAS)):
             q = IP[Q_AT] + k
@@ -116,7 +126,7 @@ def lean(run):
 def build_again(run):
     """Write the problem's q for the shifts as they are now."""
     IS, XS = run.IS, run.XS
-    shifts = window(XS, IS[at.SHIFTS], IS[at.N_TOUCHING] * SHIFTS)
+    shifts = window(XS, IS[at.OWN_SHIFTS], IS[at.N_OWN] * SHIFTS)
     call_constants(run.A[at.CONSTANTS], (run.IR, run.XR, shifts))
     for i in range(run.IE[loops.N_ROWS]):
         if get(IS, IS[at.ASKED] + i) == 0:
@@ -125,41 +135,25 @@ def build_again(run):
 
 @callee
 def recover(run, X):
-    """Write the rates and impulses that belong to the solution."""
-    I, IS, XS = run.I, run.IS, run.XS
+    """Push the bodies of the problem by its solution, and keep that."""
+    IS, XS = run.IS, run.XS
     clock = cycles()
-    n = IS[at.N_TOUCHING]
-    records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
-    z, response = window(XS, IS[at.Z], run.IP[N_ROWS]), window(XS, IS[at.RESPONSE], I[N_DOFS])
-    impulses, modes = window(XS, IS[at.IMPULSES], 4 * n), window(IS, IS[at.MODES], n)
-    step = I, X, run.IR, run.XR, records, shifts, z, response, impulses, modes
-    call_recover(run.A[at.RECOVER], step)
-    for d in range(I[N_DOFS]):
-        put(XS, IS[at.AFTER] + d, get(X, I[THETA_DOT] + d) + get(response, d))
+    n = IS[at.N_OWN]
+    records, shifts = window(XS, IS[at.OWN_RECORDS], n * RECORD), window(XS, IS[at.OWN_SHIFTS], n * SHIFTS)
+    z, modes = window(XS, IS[at.OWN_Z], run.IP[N_ROWS]), window(IS, IS[at.OWN_MODES], n)
+    impulses = window(XS, IS[at.OWN_IMPULSES], 4 * n)
+    call_recover(run.A[at.RECOVER], (run.I, X, run.IR, run.XR, records, shifts, z, impulses, modes))
+    keep_solution(run)
     put(IS, at.RECOVERY, IS[at.RECOVERY] + cycles() - clock)
 
 
 @callee
-def push(run, X, h, kind, again, rise):
-    """Build, solve and recover: what impulses do to the rates of X, in a step of h or an impact, h = 0.
-
-    The gains of a step's sweep are there; `again`: only the shifts are others than in the last push.
-
-    Returns DONE; NO_SOLUTION where something cannot rise at the speed `rise`; NO_MOTION; RAISED.
-    """
-    put(run.XS, at.TRIAL, h)
-    put(run.IS, at.BY_KICK, 1)
-    if not again or run.IS[at.FACTORED] == at.END:
-        put(run.IS, at.FACTORED, at.NOWHERE)
-    if h == 0.0 and run.IE[loops.N_ROWS] > 0:
-        ask_loops(run, X, h)
-    put(run.IS, at.KIND, kind)
-    code = soften(run, X, h)
+def push_island(run, X, h, kind, again, rise, k):
+    """Build, solve and recover the problem of island k."""
+    code = take_island(run, k)
     if code != at.DONE:
         return code
-    if run.IS[at.HOST_PUSH] != 0:
-        return host.call_host(run.A[at.HOST], host.PUSH, X, rise)
-    if again:
+    if again and run.IS[at.N_ISLANDS] == 1:
         build_again(run)
     else:
         code = build(run, X, h)
@@ -173,9 +167,98 @@ def push(run, X, h, kind, again, rise):
 
 
 @callee
+def take_rates(run, X):
+    """Write the rates after a push of the bodies whose islands were solved, all that are free among them."""
+    I, IS, XS = run.I, run.IS, run.XS
+    clock = cycles()
+    response = window(XS, IS[at.RESPONSE], I[N_DOFS])
+    for d in range(I[N_DOFS]):
+        put(response, d, 0.0)
+    solve_mass_into(I, X, response, response)
+    for b in range(I[N_BODIES]):
+        island, row = get(IS, IS[at.ISLAND] + b), I[TREE] + b * TREE_ROW
+        if island < 0 or get(IS, IS[at.REDONE] + island) != 0:
+            first = get(I, row + DOF_AT)
+            for d in range(first, first + get(I, row + N_DOF)):
+                put(XS, IS[at.AFTER] + d, get(X, I[THETA_DOT] + d) + get(response, d))
+    put(IS, at.RECOVERY, IS[at.RECOVERY] + cycles() - clock)
+
+
+@callee
+def push_islands(run, X, h, kind, again, rise):
+    """Push island after island; `again`: only those whose shifts are others than in the last push."""
+    IS, code, known = run.IS, at.DONE, again and run.IS[at.ALL_PUSHED] != 0
+    put(IS, at.ALL_PUSHED, 0)
+    if not again:
+        find_islands(run)
+        if h == 0.0:
+            code = accelerate(run, X, PLACED)
+    clear_push(run.I, X)
+    for k in range(IS[at.N_ISLANDS]):
+        if code != at.DONE:
+            return code
+        redone = not (known and asks_the_same(run, k))
+        put(IS, IS[at.REDONE] + k, 1 if redone else 0)
+        if redone and k == 0:
+            code = push_island(run, X, h, kind, again, rise, k)
+        elif redone:  # closures are in the first island
+            counts = hide_loops(run)
+            code = push_island(run, X, h, kind, again, rise, k)
+            show_loops(run, counts)
+    if code == at.DONE:
+        take_rates(run, X)
+        put(IS, at.ALL_PUSHED, 1)
+    return code
+
+
+@callee
+def push(run, X, h, kind, again, rise):
+    """Build, solve and recover: what impulses do to the rates of X, in a step of h or an impact, h = 0.
+
+    The gains of a step's sweep are there; `again`: only the shifts are others than in the last push.
+
+    Returns DONE; NO_SOLUTION where something cannot rise at the speed `rise`; NO_MOTION; RAISED; NO_ROOM.
+    """
+    put(run.XS, at.TRIAL, h)
+    put(run.IS, at.BY_KICK, 1)
+    if not again or run.IS[at.FACTORED] == at.END:
+        put(run.IS, at.FACTORED, at.NOWHERE)
+    if h == 0.0 and run.IE[loops.N_ROWS] > 0:
+        ask_loops(run, X, h)
+    put(run.IS, at.KIND, kind)
+    code = soften(run, X, h)
+    if code != at.DONE:
+        return code
+    if run.IS[at.HOST_PUSH] != 0:
+        return host.call_host(run.A[at.HOST], host.PUSH, X, rise)
+    code = push_islands(run, X, h, kind, again, rise)
+    if code == at.DONE and kind == STEP:
+        remember_basis(run)
+        put(run.IS, at.MOVED, 0)
+    return code
+
+
+@callee
+def show_whole(run, X):
+    """Have the formulation's arrays be about all that touches, as in the last push, for Python to read."""
+    if run.IS[at.HOST_PUSH] != 0:
+        return at.DONE
+    code = take_whole(run)
+    if code == at.DONE:
+        put(run.IS, at.ALL_PUSHED, 0)  # an island may not be in the arrays any more
+        code = build(run, X, run.XS[at.TRIAL])
+    if code == at.DONE and run.IS[at.KIND] == DECOMPRESSION:
+        lean(run)
+    return code
+
+
+@callee
 def observe(run, X, kind):
     """Tell an onlooker of the problem that was solved last, for good."""
     if run.IS[at.OBSERVED] == 0:
         return at.DONE
     put(run.IS, at.KIND, kind)
+    code = show_whole(run, X)
+    if code != at.DONE:
+        return code
     return host.call_host(run.A[at.HOST], host.OBSERVE, X, run.XS[at.TRIAL])

@@ -13,8 +13,8 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.cone import DISC_DOUBLES, DISC_INTEGERS, JUDGING, certify_cones
 from mcpframe.problem.residual import certify_dense
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import key_of
 from mcpframe.simulation.step import host
+from mcpframe.simulation.step.islands import own_key, row_of, rows_of
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.simulation.step.without_loops import solve_cones, solve_without_loops
 from mcpframe.solving.solution import AT_LOWER, BASIC
@@ -43,21 +43,6 @@ STEP, COMPRESSION, DECOMPRESSION = range(3)
 
 call_certify = by_address(certify_dense)
 call_certify_cones = by_address(certify_cones)
-
-
-@inline
-def row_of(IP, i, k):
-    """Return which row of z is the k-th of what touches: its beta, then its sigma."""
-    row = PROBLEM_HEAD + i * CONTACT_ROWS
-    m = get(IP, row + Z_BETAS)
-    return get(IP, row + Z_BETA) + k if k < m else get(IP, row + Z_SIGMA) + k - m
-
-
-@inline
-def rows_of(IP, i):
-    """Return how many rows of z belong to what touches."""
-    row = PROBLEM_HEAD + i * CONTACT_ROWS
-    return get(IP, row + Z_BETAS) + get(IP, row + Z_SIGMAS)
 
 
 @inline
@@ -93,7 +78,7 @@ def guess_free(run, i):
 def recall(run, i):
     """Write the codes that what touches had in its last problem; return whether it was in it."""
     IS, IP = run.IS, run.IP
-    known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
+    known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], own_key(run, i))
     if known < 0:
         return False
     for k in range(rows_of(IP, i)):
@@ -109,7 +94,7 @@ def recall_basis(run):
     open that would.
     """
     moved = run.IS[at.MOVED] != 0
-    for i in range(run.IS[at.N_TOUCHING]):
+    for i in range(run.IS[at.N_OWN]):
         known = recall(run, i)
         if known and not (moved and opens(run, i)):
             continue
@@ -121,7 +106,7 @@ def recall_basis(run):
 @callee
 def press_new(run):
     """Write codes to start compression from: those that strike press and slide, all others open."""
-    for i in range(run.IS[at.N_TOUCHING]):
+    for i in range(run.IS[at.N_OWN]):
         guess_free(run, i)
         if get(run.XR, run.IP[Q_AT] + normal_row(run.IP, i)) < -run.XS[at.REST_SPEED]:
             run.codes[normal_row(run.IP, i)] = BASIC
@@ -130,7 +115,7 @@ def press_new(run):
 @callee
 def release_opening(run):
     """Write codes to start decompression from: guess anew what would open, keep those of the others."""
-    for i in range(run.IS[at.N_TOUCHING]):
+    for i in range(run.IS[at.N_OWN]):
         if opens(run, i):
             guess_free(run, i)
 
@@ -143,17 +128,17 @@ def recall_point(run, kind):
     """
     IS, XS, IP = run.IS, run.XS, run.IP
     for i in range(IP[N_ROWS]):
-        put(XS, IS[at.Z] + i, 0.0)
+        put(XS, IS[at.OWN_Z] + i, 0.0)
     if kind != STEP or not XS[at.KNOWN_TIME] > 0.0:
         return False
     longer, any_known = XS[at.TRIAL] / XS[at.KNOWN_TIME], False
-    for i in range(IS[at.N_TOUCHING]):
-        known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
+    for i in range(IS[at.N_OWN]):
+        known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], own_key(run, i))
         if known >= 0:
             any_known = True
             for k in range(rows_of(IP, i)):
                 impulse = get(XS, IS[at.KNOWN_POINT] + known * IS[at.CONE_ROWS] + k)
-                put(XS, IS[at.Z] + row_of(IP, i, k), longer * impulse)
+                put(XS, IS[at.OWN_Z] + row_of(IP, i, k), longer * impulse)
     return any_known
 
 
@@ -171,20 +156,6 @@ def start_basis(run, kind):
     else:
         release_opening(run)
     return True
-
-
-@callee
-def remember_basis(run):
-    """Keep codes and impulses of what touches for the next step."""
-    IS, XS, IP = run.IS, run.XS, run.IP
-    put(XS, at.KNOWN_TIME, XS[at.TRIAL])
-    for i in range(IS[at.N_TOUCHING]):
-        put(IS, IS[at.KNOWN_KEYS] + i, key_of(run, i))
-        for k in range(min(rows_of(IP, i), IS[at.CONE_ROWS])):
-            put(XS, IS[at.KNOWN_POINT] + i * IS[at.CONE_ROWS] + k, get(XS, IS[at.Z] + row_of(IP, i, k)))
-        for k in range(rows_of(IP, i)):
-            put(IS, IS[at.KNOWN_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row_of(IP, i, k)])
-    put(IS, at.N_KNOWN, IS[at.N_TOUCHING])
 
 
 @callee
@@ -206,7 +177,7 @@ def solve_natively(run, warm):
     IS, XS, IP, XR = run.IS, run.XS, run.IP, run.XR
     n = IP[N_ROWS]
     M, q = matrix_window(XR, IP[M_AT], n, n), window(XR, IP[Q_AT], n)
-    lower, upper, z = window(XR, IP[LOWER_AT], n), window(XR, IP[UPPER_AT], n), window(XS, IS[at.Z], n)
+    lower, upper, z = window(XR, IP[LOWER_AT], n), window(XR, IP[UPPER_AT], n), window(XS, IS[at.OWN_Z], n)
     scale = 1.0
     for i in range(n):
         scale = max(scale, 1.0 + abs(q[i]))
@@ -244,7 +215,4 @@ def solve_problem(run, X, kind, rise):
     if IS[at.HOST_SOLVE] != 0 or not solve_natively(run, warm):
         code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)
     put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
-    if code == at.DONE and kind == STEP:
-        remember_basis(run)
-        put(IS, at.MOVED, 0)
     return code

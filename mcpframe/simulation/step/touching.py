@@ -11,7 +11,7 @@ from mcpframe.contact.contact import GAP, NORMAL, RECORD, RESTITUTION
 from mcpframe.contact.detection import records as found
 from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK
-from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.jit import by_address, callee, inline
 from mcpframe.multibody.kernels.entries import place
 from mcpframe.multibody.kernels.loops import hinge_wrench, reference_of
 from mcpframe.multibody.memory.records import B_VELOCITY, BODIES, BODY, THETA, THETA_DDOT, THETA_DOT
@@ -28,7 +28,6 @@ from mcpframe.simulation.memory.slots import (
 )
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
-from mcpframe.solving.stages import call_plan
 from mcpframe.spatial.algebra import cross, dot, load_pair
 from mcpframe.spatial.lanes import get, load, put, store, zero
 
@@ -213,22 +212,6 @@ def take_closed(run):
     for i in range(IS[at.N_TOUCHING]):
         put(IS, IS[at.CLOSED] + i, key_of(run, i))
     put(IS, at.N_CLOSED, IS[at.N_TOUCHING])
-
-
-@callee
-def plan_touching(run):
-    """Have the formulation lay out the problem of what touches, unless it is that of the last."""
-    IS = run.IS
-    n = IS[at.N_TOUCHING]
-    same = n == IS[at.N_PLANNED]
-    for i in range(n):
-        key = key_of(run, i)
-        same = same and get(IS, IS[at.PLANNED_KEYS] + i) == key
-        put(IS, IS[at.PLANNED_KEYS] + i, key)
-    if not same:
-        put(IS, at.N_PLANNED, n)
-        touching = window(IS, IS[at.TOUCHING], n * ROW)
-        call_plan(run.A[at.PLAN], (run.I, run.IE, run.IR, run.XR, run.IP, touching, n))
 
 
 @inline

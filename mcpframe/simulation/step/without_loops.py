@@ -68,7 +68,7 @@ def reduce(run):
 def expand(run):
     """Write z_b that belongs to z_c."""
     XS, n_b = run.XS, run.IE[loops.N_ROWS]
-    n_c, z, taken = run.IP[N_ROWS] - n_b, run.IS[at.Z], run.IS[at.TAKEN_OUT]
+    n_c, z, taken = run.IP[N_ROWS] - n_b, run.IS[at.OWN_Z], run.IS[at.TAKEN_OUT]
     for i in range(n_b):
         total = get(XS, taken + n_c * n_b + i)
         for c in range(n_c):
@@ -105,7 +105,7 @@ def solve_without_loops(run, warm, tol):
         at_M = run.IS[at.REDUCED]
         M, q = matrix_window(XS, at_M, n, n), window(XS, at_M + n * n, n)
         bounds = window(XR, IP[LOWER_AT] + n_b, n), window(XR, IP[UPPER_AT] + n_b, n)
-        z, codes = window(XS, run.IS[at.Z] + n_b, n), window(run.codes, n_b, 2 * n)
+        z, codes = window(XS, run.IS[at.OWN_Z] + n_b, n), window(run.codes, n_b, 2 * n)
         rows = M, q, bounds[0], bounds[1]
         if run.IS[at.CONE_ROWS] == 0:
             problem = *rows, codes, True, tol, z, run.W, run.IW

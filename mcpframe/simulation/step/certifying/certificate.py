@@ -212,18 +212,17 @@ def told(figure):
     return figure if figure == figure else math.inf
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, types.float64)
-def push_error(I, X, IE, XE, IP, IS, XS, h):
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, types.float64)
+def push_error(I, X, IE, XE, IS, XS, h):
     """Return the worst figure of the last push: 0 is right.
 
     Args:
         I, X: the state at which its problem was made, bodies placed.
         IE, XE: closures, their rows at that state, and their targets.
-        IP: where the unknowns are in Z.
         IS, XS: of the run.
         h: seconds, for laws that ask; 0 for impacts.
     """
-    case = Case(I, IE, XE, IP, IS, XS)
+    case = Case(I, IE, XE, IS, XS)
     closure_matrix(case, X)
     turning, sliding, closures = speeds(case, X, h)
     moment, force = gather_pushes(case, X, h)
@@ -242,13 +241,13 @@ def push_error(I, X, IE, XE, IP, IS, XS, h):
     return told(worse(worst, closure_error(case, closures)))
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut)
-def gift_error(I, X, IE, XE, IP, IS, XS):
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut)
+def gift_error(I, X, IE, XE, IS, XS):
     """Return the figure of the momentum that an impact gives back: from COMPRESSED to GIVEN_BACK by GIVEN.
 
     Arguments as of `push_error`.
     """
-    case = Case(I, IE, XE, IP, IS, XS)
+    case = Case(I, IE, XE, IS, XS)
     clear_pushes(case)
     for i in range(IS[at.N_TOUCHING]):
         given = IS[at.GIVEN] + 4 * i
@@ -261,13 +260,13 @@ def gift_error(I, X, IE, XE, IP, IS, XS):
     return told(figure)
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, types.float64)
-def force_error(I, X, IE, XE, IP, IS, XS, h):
+@kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, types.float64)
+def force_error(I, X, IE, XE, IS, XS, h):
     """Return the figure of the momentum that forces bring in the kick of a step of h.
 
     Arguments as of `push_error`, but X has the rates v*, and its forces in TAU.
     """
-    case = Case(I, IE, XE, IP, IS, XS)
+    case = Case(I, IE, XE, IS, XS)
     clear_pushes(case)
     take_change(case, IS[at.BEFORE], IS[at.KICKED])
     for k in range(I[N_BODIES]):

@@ -10,6 +10,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.step.kick import call_place_rates, write_loops
+from mcpframe.simulation.step.push import show_whole
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
 from mcpframe.spatial.lanes import get, put
 
@@ -31,6 +32,9 @@ def take_figure(run, X, figure, kind):
     if figure <= XS[at.CERTIFY_TOL]:
         return at.DONE
     put(run.IS, at.KIND, kind)
+    code = show_whole(run, X)
+    if code != at.DONE:
+        return code
     return host.call_host(run.A[at.HOST], host.DISTRUST, X, figure)
 
 
@@ -43,7 +47,7 @@ def certify_push(run, X, h, kind):
         return take_figure(run, X, run.XS[at.FIGURE], kind) if code == at.DONE else code
     if run.IE[N_LOOP_ROWS] > 0:
         write_loops(run, X, at.MIDDLE)  # those of where it led may be there
-    parts = run.I, X, run.IE, run.XE, run.IP, run.IS, run.XS, h
+    parts = run.I, X, run.IE, run.XE, run.IS, run.XS, h
     return take_figure(run, X, call_push_error(run.A[at.PUSH_ERROR], parts), kind)
 
 
@@ -59,7 +63,7 @@ def put_rates(run, rates):
 def certify_forces(run, h):
     """Certify what forces have done in the kick of a step of h."""
     put_rates(run, run.IS[at.FORCED])
-    parts = run.I, run.Z, run.IE, run.XE, run.IP, run.IS, run.XS, h
+    parts = run.I, run.Z, run.IE, run.XE, run.IS, run.XS, h
     figure = call_force_error(run.A[at.FORCE_ERROR], parts)
     put_rates(run, run.IS[at.KICKED])
     return take_figure(run, run.Z, figure, FORCES)
@@ -93,6 +97,6 @@ def certify_impact(run, X, kind):
         return at.DONE
     code = certify_push(run, X, 0.0, kind)
     if code == at.DONE and kind == DECOMPRESSION:
-        parts = run.I, X, run.IE, run.XE, run.IP, run.IS, run.XS
+        parts = run.I, X, run.IE, run.XE, run.IS, run.XS
         code = take_figure(run, X, call_gift_error(run.A[at.GIFT_ERROR], parts), GIFT)
     return code

@@ -31,7 +31,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.certifying.closure_check import closure_speed
 from mcpframe.simulation.step.solve import DECOMPRESSION
-from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, SHIFTS, SOFTNESS, Z_BETA, Z_SIGMA
+from mcpframe.solving.stages import SHIFTS, SOFTNESS
 from mcpframe.spatial.lanes import get, load, put, vector, zero
 
 
@@ -41,7 +41,6 @@ class Case(NamedTuple):
     I: Any
     IE: Any
     XE: Any
-    IP: Any
     IS: Any
     XS: Any
 
@@ -67,9 +66,8 @@ def law_of(case, i):
 @inline
 def unknowns_of(case, i):
     """Return where β and σ of what touches begin."""
-    row = PROBLEM_HEAD + i * CONTACT_ROWS
-    Z = case.IS[at.Z]
-    return Z + get(case.IP, row + Z_BETA), Z + get(case.IP, row + Z_SIGMA)
+    Z, place = case.IS[at.Z], case.IS[at.UNKNOWNS] + 2 * i
+    return Z + get(case.IS, place), Z + get(case.IS, place + 1)
 
 
 @inline

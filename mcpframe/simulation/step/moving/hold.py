@@ -28,6 +28,7 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, THETA, THETA_DDOT, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, put_shift, put_slip_shift, record_of
+from mcpframe.simulation.step.islands import plan_own, take_whole
 from mcpframe.simulation.step.kick import ask_motion, write_loops
 from mcpframe.simulation.step.moving.edges import edge, edges_of, forms_of, mu_of
 from mcpframe.simulation.step.moving.motion import integrate
@@ -39,7 +40,6 @@ from mcpframe.simulation.step.touching import (
     limit_of,
     limit_speed,
     place_of,
-    plan_touching,
     relative_velocity,
     take_limit,
 )
@@ -173,12 +173,13 @@ def write_rows(run, S, time):
     for i in range(n):
         put_shift(run, i, 0.0)
         put_slip_shift(run, i, 0.0, 0.0)
-    plan_touching(run)
+    if code != at.DONE or take_whole(run) != at.DONE:
+        return False
+    plan_own(run)
     records, shifts = window(XS, IS[at.RECORDS], n * RECORD), window(XS, IS[at.SHIFTS], n * SHIFTS)
     softness = window(XS, IS[at.SOFTNESS], n * SOFTNESS)
     step = run.I, S, run.IE, run.XE, run.IR, run.XR, records, shifts, softness, 1.0, PLACED
-    failed = call_assemble(run.A[at.ASSEMBLE], step)
-    return code == at.DONE and failed == 0
+    return call_assemble(run.A[at.ASSEMBLE], step) == 0
 
 
 @callee

@@ -1,0 +1,173 @@
+"""Heaps: boxes dropped on each other, and spheres that fall into a box, beside MuJoCo.
+
+    python examples/benchmarks/heaps.py [--quick] [--boxes 20,50,200] [--spheres 0] [--seconds 1.5]
+
+Both engines have the same bodies at the same start, steps of 1 ms and friction of 0.5; ours stops at every
+impact. Processor time of a step is the mean of the whole run, so many simulated seconds of it, in parts: the
+fall, the impact of the heap, its rest. Overlap is the largest after any step. What is not solved is counted,
+and a run that stops says why. Each run is a process of its own. Writes out/bench/heaps.json and, with --page,
+the table to that page of the documentation.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+from apart import ERROR, call
+from mjcf_text import Setting, mjcf_text
+from rich.table import Table
+from study import numbers, opening, parser, save_figures
+
+import mcpframe as mf
+from mcpframe.scene.settings import Stepping
+from mcpframe.simulation.recording.energy_audit import EnergyWarning
+from mcpframe.simulation.simulate import RunStoppedError
+from mcpframe.systems.bodies import FLOOR, box_inertia
+
+BOXES, SECONDS = "20,50,200", 1.5
+QUICK_BOXES, QUICK_SECONDS = "4", 0.2
+EDGE, RADIUS, MU, DENSITY = 0.2, 0.05, 0.5, 1000.0
+"""Mean edge of boxes and radius of spheres, m; friction; kg/m³."""
+SPACE = 2.0
+"""Distance of boxes where they start, in edges."""
+PARTS = 5
+DT = 1e-3
+LIMIT = 1200.0
+"""Seconds that a run may take."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; return 1 where a run of ours has stopped."""
+    made = parser(__doc__, SECONDS)
+    made.add_argument("--boxes", default=BOXES, help="how many, a heap for each number")
+    made.add_argument("--spheres", default="", help="the same for spheres that fall into a box")
+    made.add_argument("--friction", default="polygon", choices=("polygon", "cone"))
+    options = made.parse_args(arguments)
+    if options.quick:
+        options.boxes, options.seconds = QUICK_BOXES, QUICK_SECONDS
+    console, facts = opening("Heaps", ["mujoco"], page=options.page)
+    figures: list[dict[str, Any]] = []
+    subjects = [("boxes", n) for n in numbers(options.boxes)]
+    for kind, n in subjects + [("spheres", n) for n in numbers(options.spheres)]:
+        asked = {"kind": kind, "n": n, "duration": options.seconds}
+        own = call("heaps:ours", LIMIT, friction=options.friction, **asked)
+        figures.append({"kind": kind, "n": n, "ours": own, "peer": call("heaps:peer", LIMIT, **asked)})
+    console.print(table(figures))
+    save_figures(console, Path(options.out), "heaps", facts, friction=options.friction, runs=figures)
+    return int(any(ERROR in row["ours"] or row["ours"]["stopped"] for row in figures))
+
+
+def heap(kind: str, n: int, **stepping: Any) -> mf.Scene:
+    """Return n bodies in layers above the floor, or above a box without a lid, at random sizes and turns."""
+    rng = np.random.default_rng(n)
+    side = int(np.ceil(n ** (1 / 3)))
+    links, poses = [], []
+    for k in range(n):
+        middle = 0.5 * (side - 1)
+        cell = np.array([k % side - middle, k // side % side - middle, k // side**2 + 0.6])
+        turn = rng.normal(size=4)
+        if kind == "boxes":
+            size = EDGE * rng.uniform(0.7, 1.3, 3)
+            mass, place = DENSITY * size.prod(), SPACE * EDGE * cell + rng.uniform(-0.02, 0.02, 3)
+            inertia, shape = box_inertia(mass, size), mf.shapes.Box(size)
+        else:
+            radius = RADIUS * rng.uniform(0.9, 1.0)
+            mass, place = DENSITY * 4.0 / 3.0 * np.pi * radius**3, 2.1 * RADIUS * cell
+            place[:2] += rng.uniform(-0.002, 0.002, 2)
+            inertia, shape = 0.4 * mass * radius**2 * np.eye(3), mf.shapes.Sphere(radius)
+        links.append(
+            mf.Link(f"{kind}_{k}", mass=float(mass), inertia=inertia, geometry=mf.shapes.Geometry(shape))
+        )
+        poses.append(np.concatenate([place, turn / np.linalg.norm(turn)]))
+    room = (FLOOR,) if kind == "boxes" else (FLOOR, *walls(1.1 * RADIUS * (side + 0.5)))
+    return mf.Scene(
+        mf.Model(links, geometry=room, name=f"{n} {kind}"),
+        np.concatenate(poses),
+        materials=mf.Material(mu=MU),
+        stepping=Stepping(dt=DT, on_failure="best", **stepping),
+    )
+
+
+def walls(half: float) -> list[mf.shapes.Geometry]:
+    """Return half-spaces at x and y = ± half, their normals inwards."""
+    made = []
+    for k in range(4):
+        angle = 0.5 * np.pi * k
+        inwards = np.array([np.cos(angle), np.sin(angle), 0.0])
+        turn = mf.Pose.from_rpy(-half * inwards, (0.0, 0.5 * np.pi, angle))
+        made.append(mf.shapes.Geometry(mf.shapes.Plane(), turn, name=f"wall_{k}"))
+    return made
+
+
+def ours(kind: str, n: int, duration: float, friction: str) -> dict[str, Any]:
+    """Run a heap; return processor time of a step by parts, s, overlap, contacts, and what was not solved."""
+    scene = heap(kind, n, friction=friction)
+    steps, stopped = round(duration / DT), ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)
+        mf.simulate(scene, duration=3 * DT)  # loads and compiles
+        clock = process_time()
+        try:
+            run = mf.simulate(scene, duration=duration)
+        except RunStoppedError as error:
+            run, stopped = error.trajectory, str(error)
+    taken, spent = len(run) - 1, process_time() - clock
+    share = run.step_seconds[1:] / run.step_seconds[1:].sum()  # wall time says how it is spread
+    times = [spent * part.sum() / part.size for part in np.array_split(share, PARTS)]
+    return {
+        "step": spent / taken, "parts": times, "steps": taken, "asked": steps, "stopped": stopped,
+        "contacts": int(run.n_contacts[-1]), "overlap": float(run.penetration.max()),
+        "failed": len(run.failed), "fastest": float(np.abs(run.theta_dot[-1]).max()),
+    }  # fmt: skip
+
+
+def peer(kind: str, n: int, duration: float) -> dict[str, Any]:
+    """Run the same in MuJoCo."""
+    import mujoco
+
+    scene = heap(kind, n)
+    text = mjcf_text(scene.model, Setting(theta=scene.theta, mu=MU))
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    steps, times, overlap = round(duration / DT), [], 0.0
+    for part in np.array_split(np.arange(steps), PARTS):
+        spent = 0.0
+        for _ in part:
+            clock = process_time()
+            mujoco.mj_step(model, data)
+            spent += process_time() - clock
+            overlap = max(overlap, -float(data.contact.dist[: data.ncon].min(initial=0.0)))
+        times.append(spent / part.size)
+    return {"step": float(np.mean(times)), "parts": times, "contacts": int(data.ncon), "overlap": overlap}
+
+
+def table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return a row per heap."""
+    shown = Table(title="time of a step, ms of one processor", title_justify="left")
+    shown.add_column("heap")
+    for head in ("mcpframe", "MuJoCo", "ratio", "overlap, m", "MuJoCo's, m", "contacts", "not solved"):
+        shown.add_column(head, justify="right")
+    for row in rows:
+        own, other, name = row["ours"], row["peer"], f"{row['n']} {row['kind']}"
+        if ERROR in own or ERROR in other:
+            shown.add_row(name, str(own.get(ERROR, "")), str(other.get(ERROR, "")))
+            continue
+        cells = f"{1e3 * own['step']:.3g}", f"{1e3 * other['step']:.3g}", f"{own['step'] / other['step']:.1f}"
+        depths = f"{own['overlap']:.1e}", f"{other['overlap']:.1e}"
+        unsolved = f"{own['failed']} of {own['steps']}" + (", stopped" if own["stopped"] else "")
+        shown.add_row(name, *cells, *depths, str(own["contacts"]), unsolved)
+    return shown
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
