@@ -31,6 +31,7 @@ from mcpframe.simulation.step.moving.edges import forms_of, rubs
 from mcpframe.simulation.step.moving.hold import look_at_modes, mode_of
 from mcpframe.simulation.step.moving.lasting import slide_as_pushed
 from mcpframe.simulation.step.moving.motion import three
+from mcpframe.simulation.step.push import show_whole
 from mcpframe.simulation.step.touching import approach, look, place_of, relative_velocity, touching_place
 from mcpframe.solving.stages import SEPARATING, SLIDING, SOFTNESS
 from mcpframe.spatial.algebra import dot
@@ -247,6 +248,7 @@ def is_to_yield(run):
     IS, XS = run.IS, run.XS
     if IS[at.DIAGNOSES] == 0:
         return False
+    show_whole(run, run.Z)  # there is room for it, see `Engine`
     call_judge(run.A[at.JUDGE], (run.I, run.IE, run.IP, run.XR, IS, XS, run.A[at.EIGENVALUES]))
     if IS[at.YIELDING] != 0 and not XS[at.JUMP] >= 0.0:
         put(XS, at.LAYER_ENERGY, stored_energy(run))
