@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from itertools import groupby
+from itertools import chain, groupby
 from time import perf_counter
 from typing import Any, final
 
@@ -151,14 +151,13 @@ class Lemke(AbstractSolver):
     def _tried_again(
         self, problem: MixedLCP, request: Request, claim: Claim, residual: float, stop: Stop
     ) -> Claim:
-        """Try what the failure suggests: neighbouring problems, or other bases to start from."""
+        """Try what the failure suggests: neighbouring problems, and other bases to start from."""
+        tries = list[Iterator[Start]]()
+        if claim.status is Status.NUMERICAL or residual <= NEARLY * problem.scale:
+            tries.append(self._from_neighbours(problem, request, stop))
         if claim.status is Status.RAY and problem.n <= FEW_ROWS:
-            tries = self._from_other_bases(problem, request, stop)
-        elif claim.status is Status.NUMERICAL or residual <= NEARLY * problem.scale:
-            tries = self._from_neighbours(problem, request, stop)
-        else:
-            return claim
-        for z, codes, off in tries:
+            tries.append(self._from_other_bases(problem, request, stop))
+        for z, codes, off in chain(*tries):
             if stop[0] != 0:
                 break
             if claim.status is Status.RAY and off > NEARLY * problem.scale:

@@ -207,7 +207,7 @@ def test_make_bench_runs_every_study():
     studies = re.search(r"^STUDIES := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
     programs = {path for path in BENCHMARKS.glob("*.py") if "study import" in path.read_text()}
     found = {BENCHMARKS / f"{name.replace('-', '_')}.py" for name in studies}
-    names = ("robot_zoo", "soak", "product", "integrators", "adaptive", "scale", "piles")
+    names = ("robot_zoo", "soak", "product", "integrators", "adaptive", "scale", "piles", "heaps")
     apart = {BENCHMARKS / f"{name}.py" for name in names}
     alone = {BENCHMARKS / "solvers.py", BENCHMARKS / "cone.py"}
     assert found == (programs | alone) - apart

@@ -264,3 +264,25 @@ def test_what_no_dense_dictionary_holds_is_refused_in_words():
     solution = mf.solve(mf.MixedLCP(sp.eye_array(n, format="csr"), -np.ones(n)), "lemke")
     assert solution.status is mf.Status.UNSUPPORTED
     assert "dense dictionary" in solution.message
+
+
+def test_a_contact_at_a_dead_point_does_not_end_on_a_ray():
+    """Of a pendulum of 30 links: the third contact can hardly move along its normal, and all but asks to."""
+    A = np.array(
+        [
+            [4.766370e-01, 1.897980e-01, 2.293440e-01, 3.043644e-01, -8.077320e-08, -6.483632e-01],
+            [0.0, 1.440175e00, 1.683759e-01, 1.450100e00, 1.259592e-08, -5.616546e-02],
+            [0.0, 0.0, 6.193433e-01, -1.230383e-02, 1.275781e-07, 1.022517e00],
+            [0.0, 0.0, 0.0, 1.596807e00, -8.392954e-08, -8.302544e-01],
+            [0.0, 0.0, 0.0, 0.0, 5.906386e-14, 5.462642e-07],
+            [0.0, 0.0, 0.0, 0.0, 0.0, 4.380783e00],
+        ]
+    )
+    A = A + np.triu(A, 1).T
+    b = np.array([-2.325899e-02, 4.710978e-04, -2.271318e-02, 2.261931e-04, 2.472458e-10, 1.385892e-03])
+    D = np.kron(np.eye(3), [[1.0, 0.0, 0.0], [0.0, 1.0, -1.0]])
+    E, mu = np.kron(np.eye(3), [[0.0], [1.0], [1.0]]), np.kron(np.eye(3), [0.5, -1.0, -1.0])
+    M = np.block([[D.T @ A @ D, E], [mu, np.zeros((3, 3))]])
+    solution = mf.solve(mf.MixedLCP(M, np.append(D.T @ b, np.zeros(3))), "lemke")
+    assert solution.ok
+    assert np.abs(solution.z).max() < 1e3  # the ray led to 3e8

@@ -119,7 +119,7 @@ AFTER_A_MODEL = [
     ('[collision]\nignore = "wall"', OptionError, 5, "collision.ignore", "a list is expected"),
     ('[collision]\nneighbours = "all"', OptionError, 5, "collision.neighbours", "a list is expected"),
     ('[collision]\npoints_on = "box"', OptionError, 5, "collision.points_on", "a list is expected"),
-    ('[stepping]\nlayer = { stiffness = -1.0 }', OptionError, 5, "stepping.layer", "greater than 0"),
+    ('[stepping]\nlayer = { stiffness = -1 }', OptionError, 5, "stepping.layer.stiffness", "greater than 0"),
     ('[[controller]]\nkind = "pid"', OptionError, 5, "controller[0].kind", "did you mean 'pd'"),
     ("[[controller]]\nkp = 1", OptionError, 4, "controller[0].kind", "is missing"),
     ('[[controller]]\nkind = "constant"\nforce = { link_9 = 1 }', ModelError, 6,

@@ -15,7 +15,7 @@ class Switch(NamedTuple):
     Attributes:
         time: where the step begins, s.
         to: what contacts are from this step on.
-        margin: by how much rigid forces are unique in that step, as it was made at last.
+        margin: by how much rigid forces are unique in that step, as it was before it was made again.
         growth: rate at which a layer would leave them, 1/s.
         force_jump: largest change of a normal force, N.
         energy: of the layer, that begins with it or is left behind, J.

@@ -244,9 +244,13 @@ def go_on_yielding(run, X, time):
 
 @callee
 def is_to_yield(run):
-    """Judge the step that was made; return whether it is to be made again, with contacts that yield."""
+    """Judge the step that was made; return whether it is to be made again, with contacts that yield.
+
+    Of one that was made again, what made it so stays on record.
+    """
     IS, XS = run.IS, run.XS
-    if IS[at.DIAGNOSES] == 0:
+    again = IS[at.SWITCHES] == at.BOTH and IS[at.YIELDING] != 0 and XS[at.JUMP] >= 0.0
+    if IS[at.DIAGNOSES] == 0 or again:
         return False
     show_whole(run, run.Z)  # there is room for it, see `Engine`
     call_judge(run.A[at.JUDGE], (run.I, run.IE, run.IP, run.XR, IS, XS, run.A[at.EIGENVALUES]))
