@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from heaps import heap
+from box_heaps import heap
 
 from mcpframe.simulation.engine import Engine
 

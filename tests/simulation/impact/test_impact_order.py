@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from heaps import boxes, cradle, heap
+from box_heaps import boxes, cradle, heap
 
 import mcpframe as mf
 from mcpframe.simulation.engine import Engine
