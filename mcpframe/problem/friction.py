@@ -160,11 +160,11 @@ class FrictionProblem:
         return r, u, self.scale * float(np.max(off / self.contact_scales, where=~excused, initial=0.0))
 
     def _excused(self, off: Array, r: Array, u: Array) -> NDArray[np.bool_]:
-        """Return the contacts [n_c] that are off by no more than rounding of r and of W r.
+        """Return the contacts [n_c] that are off by no more than rounding of r and of W r, where it matters.
 
         r - P_K(r - rho u_hat) vanishes for every rho > 0 or for none; rho = |r| / |u_hat| weighs both alike.
         """
-        r_c, u_hat = r.reshape(-1, self.dim), self._lifted(u)
+        r_c, u_hat = r.reshape(-1, self.dim), lifted(u.reshape(-1, self.dim), self.mu)
         sizes = self._largest(r), self._largest(u_hat)
         rho = np.divide(*sizes, out=np.ones(self.n_c), where=(sizes[0] > 0.0) & (sizes[1] > 0.0))
         weighed = self._largest(r_c - project_cone(r_c - rho[:, None] * u_hat, self.mu))
@@ -172,6 +172,8 @@ class FrictionProblem:
         form = self.global_form
         if form is not None and form.inverse is not None and perhaps.any():  # W may be long to make
             perhaps &= weighed <= ROUNDING * (sizes[0] + rho * self._largest(form.terms(np.abs(r))))
+            judged = off / self.contact_scales
+            perhaps &= judged > np.max(judged, where=~perhaps, initial=0.0)  # others are not the worst anyway
         if not perhaps.any():
             return np.asarray(perhaps)
         size = np.minimum(np.abs(r), self.reach)
@@ -190,16 +192,7 @@ class FrictionProblem:
 
     def natural_map(self, r: Array, u: Array) -> Array:
         """Return r - P_K(r - u - mu |u_t| e_n) [n], zero exactly at solutions."""
-        r_c, u_hat = r.reshape(-1, self.dim), self._lifted(u)
-        # Inside the cone the map is u_hat itself: written so, a small u beside a huge r is not rounded away.
-        x = r_c - u_hat
-        return np.where(in_cone(x, self.mu)[:, None], u_hat, r_c - project_cone(x, self.mu)).ravel()
-
-    def _lifted(self, u: Array) -> Array:
-        """Return u + mu |u_t| e_n of every contact [n_c, dim]."""
-        u_hat = u.reshape(-1, self.dim).copy()
-        u_hat[:, 0] += self.mu * lengths(u_hat[:, 1:])
-        return u_hat
+        return natural_map(r.reshape(-1, self.dim), u.reshape(-1, self.dim), self.mu).ravel()
 
     def to_mixed_lcp(self, n_f: int = 4) -> MixedLCP:
         """Return the mixed LCP of the friction cone with n_f edges per contact.
@@ -267,6 +260,19 @@ class FrictionProblem:
 def lengths(t: Array) -> Array:
     """Return the lengths of the rows of t [n_c, 1 or 2], without overflow."""
     return np.asarray(np.abs(np.hypot.reduce(t, axis=1)))
+
+
+def lifted(u: Array, mu: Array) -> Array:
+    """Return u + mu |u_t| e_n of every contact [n_c, dim]."""
+    return np.column_stack([u[:, 0] + mu * lengths(u[:, 1:]), u[:, 1:]])
+
+
+def natural_map(r: Array, u: Array, mu: Array) -> Array:
+    """Return r - P_K(r - u - mu |u_t| e_n) of every contact [n_c, dim], zero exactly at solutions."""
+    u_hat = lifted(u, mu)
+    x = r - u_hat
+    # Inside the cone the map is u_hat itself: written so, a small u beside a huge r is not rounded away.
+    return np.where(in_cone(x, mu)[:, None], u_hat, r - project_cone(x, mu))
 
 
 def in_cone(x: Array, mu: Array) -> NDArray[np.bool_]:

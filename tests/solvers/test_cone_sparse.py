@@ -151,3 +151,34 @@ def test_the_time_limit_is_kept():
     solution = mf.solve(problem, "cone", tol=1e-13, time_limit=0.5)
     assert solution.status is mf.Status.TIME_LIMIT
     assert perf_counter() - start < 2.0  # a busy machine; the watch of `solve` is tested by itself
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_part_has_the_velocities_of_the_whole_where_the_others_do_nothing(rng, dim):
+    system = sparse_cones(pile_problem("touch", 60, dim))
+    kept = rng.random(len(system.mu)) < 0.3
+    r = np.where(kept[:, None], system.project(rng.standard_normal(system.q.shape)), 0.0)
+    part = system.part(kept)
+    assert part.G.shape[0] < system.G.shape[0]
+    np.testing.assert_allclose(part.u(part.push(r[kept])), system.u(system.push(r))[kept], atol=1e-13)
+    np.testing.assert_allclose(part.residuals(r[kept]), system.residuals(r)[kept], atol=1e-13)
+
+
+def test_few_contacts_are_solved_by_rows_of_their_own(rng):
+    system = sparse_cones(pile_problem("touch", 60, 3))
+    part = system.part(np.arange(len(system.mu)) % 5 == 0)
+    assert part.q.size < part.G.shape[0]
+    B = rng.standard_normal((len(part.mu), 3, 3))
+    B = B @ B.swapaxes(1, 2)
+    blocks = np.zeros((part.q.size, part.q.size))
+    for c, block in enumerate(B):
+        blocks[3 * c : 3 * c + 3, 3 * c : 3 * c + 3] = block
+    b = rng.standard_normal(part.G.shape[0])
+    K = np.eye(b.size) + part.G.toarray() @ blocks @ part.S.toarray()
+    np.testing.assert_allclose(part.factor(B)(b), np.linalg.solve(K, b), atol=1e-10)
+
+
+def test_contacts_that_may_close_are_solved_alone():
+    solution = mf.solve(pile_problem("gap", 3000, 3), "cone", tol=1e-8)
+    assert solution.ok, solution
+    assert "few contacts" in solution.method

@@ -1,9 +1,11 @@
 """The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
 
 A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; for jammed piles the
-interior point goes first. What a factorisation costs is guessed from the graph of closed contacts, and none
-is begun that costs more than the descent so far: in space factors fill in, steps of a descent do not.
-The order depends on the problem alone, not on clocks: the same problem gives the same bits.
+interior point goes first. Where most contacts stay open, those that close or nearly do are solved alone, and
+again with all that would overlap then, until nothing does. What a factorisation costs is guessed from the
+graph of closed contacts, and none is begun that costs more than the descent so far: in space factors fill in,
+steps of a descent do not. The order depends on the problem alone, not on clocks: the same problem gives the
+same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from mcpframe.problem.friction import FrictionProblem, lengths
 from mcpframe.solvers.cone.sparse.gradient import Descent
 from mcpframe.solvers.cone.sparse.interior import central_path
 from mcpframe.solvers.cone.sparse.proximal import proximal_newton
-from mcpframe.solvers.cone.sparse.system import sparse_cones
+from mcpframe.solvers.cone.sparse.system import SparseCones, sparse_cones
 from mcpframe.solving.plugin import Request
 from mcpframe.solving.solution import Claim, Status
 
@@ -27,62 +29,66 @@ ROUND = 50
 """Steps of a descent between looks at the residual and the clock."""
 DESCENTS = 300, 1000, 3000, 10_000, 40_000
 """Steps, in all, after which other methods have a turn."""
-NEAR, FAST = 1e-3, 1e-5
+NEAR, FAST = 1e-2, 1e-5
 """Residual after the first descent from which Newton's method has a chance; and after the second one, from
 which a third may well end it."""
-BRIEF, LONG = 30, 200
-"""Linear systems of a proximal Newton's method on trial, and after the interior point."""
+BRIEF, LONG, LOOK = 30, 200, 10
+"""Linear systems of a proximal Newton's method on trial, and after the interior point; how many must be
+affordable by the guess for one to be made that tells better."""
 CENTRAL_STEPS, FIRST_GAP, CLOSER, MARKS = 60, 1e-5, 1e-2, 3
 """Steps of the interior point; gaps at which Newton's method is tried: the first, the next ones, how many."""
 PROGRAMS = 8
 """Convex programs, each with the slips of the last."""
 AFFORDABLE = 10.0
 """Work of linear systems over that of the descent before."""
+GLANCE, NEARBY, FEW, ROUNDS = 100, 0.01, 0.7, 6
+"""Steps of a descent that tell which contacts may close; the normal velocity, of the largest free one, below
+which they may; the share of all up to which they are solved alone; how often."""
 SHARE = 0.5
 """Of the tolerance, what is aimed at."""
 
 
-class Pile:
-    """The best point so far, and the methods that look for a better one."""
+class Search:
+    """The best point so far of one system, and the methods that look for a better one."""
 
-    def __init__(self, problem: FrictionProblem, request: Request) -> None:
-        self.system, self.request, self.deadline = sparse_cones(problem), request, request.deadline
-        self.goal = SHARE * request.tol / problem.scale
-        start = np.zeros(self.system.q.shape)
-        if request.z0 is not None:
-            start = request.z0.reshape(start.shape) / self.system.unit_r
-        self.best, self.residual = start, self.system.residual(start)
+    def __init__(self, system: SparseCones, start: Array, goal: float, deadline: float) -> None:
+        self.system, self.goal, self.deadline = system, goal, deadline
+        self.best, self.residual = start, system.residual(start)
         self.iterations, self.method, self.said = 0, "rest", list[str]()
-        self.tried = False
+        self.descent = Descent(system, start)
 
-    def solve(self) -> Claim:
+    def run(self) -> None:
         """Go through the methods until one meets the goal."""
-        if self.request.z0 is not None:
-            self.newton(self.best, BRIEF, "warm start")
-        descent = Descent(self.system, self.best)
+        tried = False
         for k, steps in enumerate(DESCENTS):
-            self.descend(descent, steps)
-            work = AFFORDABLE * descent.steps * descent.work
-            if self.near(k) and BRIEF * self.system.system_work(self.best) <= work:
+            self.descend(steps)
+            work = AFFORDABLE * self.descent.steps * self.descent.work
+            if self.near(k) and self.affords_newton(work):
                 self.newton(self.best, BRIEF, "descent, proximal Newton")
             if (k == 1 and self.residual < FAST) or not self.goes_on():
                 continue
-            if k and not self.tried and CENTRAL_STEPS * self.system.system_work() <= work:
+            if k and not tried and CENTRAL_STEPS * self.system.system_work() <= work:
+                tried = True
                 self.interior()
-        return self.claim()
 
     def near(self, k: int) -> bool:
         """Return whether Newton's method may find the end from the best point, after descent number k."""
         return self.goes_on() and (k > 0 or self.residual < NEAR)
 
+    def affords_newton(self, work: float) -> bool:
+        """Return whether Newton's method is within so many multiplications, by a guess or by a look."""
+        guess = self.system.system_work(self.best)
+        look = LOOK * guess <= work < BRIEF * guess
+        return BRIEF * (self.system.factor_work(self.best) if look else guess) <= work
+
     def goes_on(self) -> bool:
         """Return whether there is something to improve and time for it."""
         return self.residual > self.goal and perf_counter() < self.deadline
 
-    def descend(self, descent: Descent, steps: int) -> None:
-        """Take steps of a descent up to so many in all."""
-        while descent.steps < steps and self.goes_on():
-            self.offer(descent.run(ROUND).reshape(self.best.shape), "descent")
+    def descend(self, steps: int) -> None:
+        """Take steps of the descent up to so many in all."""
+        while self.descent.steps < steps and self.goes_on():
+            self.offer(self.descent.run(ROUND).reshape(self.best.shape), "descent")
             self.iterations += ROUND
 
     def newton(self, r: Array, systems: int, method: str) -> None:
@@ -94,7 +100,6 @@ class Pile:
 
     def interior(self) -> None:
         """Follow the central path, then those of convex programs with the slips of the best point."""
-        self.tried = True
         self.follow(None, "interior point")
         for _ in range(PROGRAMS):
             if self.goes_on():
@@ -120,10 +125,52 @@ class Pile:
         residual = self.system.residual(r)
         if residual < self.residual:
             self.best, self.residual, self.method = r.copy(), residual, method
-            self.request.kept.append(
-                Claim(self.impulses(), Status.TIME_LIMIT, self.iterations, method=method)
-            )
-            del self.request.kept[:-1]
+
+
+class Pile(Search):
+    """The search of a whole problem, which is told about as it goes on."""
+
+    def __init__(self, problem: FrictionProblem, request: Request) -> None:
+        system = sparse_cones(problem)
+        start = np.zeros(system.q.shape)
+        if request.z0 is not None:
+            start = request.z0.reshape(start.shape) / system.unit_r
+        super().__init__(system, start, SHARE * request.tol / problem.scale, request.deadline)
+        self.request = request
+
+    def solve(self) -> Claim:
+        """Try the start, the contacts that may close, and all of them."""
+        if self.request.z0 is not None:
+            self.newton(self.best, BRIEF, "warm start")
+        self.descend(GLANCE)
+        self.few()
+        self.run()
+        return self.claim()
+
+    def few(self) -> None:
+        """Solve the contacts that may close alone, and again with those that overlap then."""
+        kept = np.zeros(len(self.best), dtype=bool)
+        r = self.best
+        for _ in range(ROUNDS):
+            u = self.system.u(self.system.push(r))
+            before, kept = kept, kept | (r[:, 0] > 0.0) | (u[:, 0] < NEARBY)
+            if not self.goes_on() or kept.mean() > FEW or (kept == before).all():
+                return
+            search = Search(self.system.part(kept), r[kept], self.goal, self.deadline)
+            search.run()
+            r = np.zeros_like(r)
+            r[kept] = search.best
+            self.iterations += search.iterations
+            self.said += search.said
+            self.offer(r, f"few contacts, {search.method}")
+
+    def offer(self, r: Array, method: str) -> None:
+        """Keep a point if it is the best, for those too who may have to stop the search."""
+        before = self.residual
+        super().offer(r, method)
+        if self.residual < before:
+            claim = Claim(self.impulses(), Status.TIME_LIMIT, self.iterations, method=method)
+            self.request.kept[:] = [claim]
 
     def impulses(self) -> Array:
         """Return the best point in the problem's units [n]."""

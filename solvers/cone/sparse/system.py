@@ -8,14 +8,17 @@ r = a - B u, B block-diagonal over the contacts,
 
     (I + G B S) v = G (a - B q),
 
-which has a row for each velocity, not for each contact, and the pattern of the graph of the bodies that
-closed contacts connect.
+which has a row for each velocity, and the pattern of the graph of the bodies that closed contacts connect.
+Where contacts are few beside bodies, as in a working set, it is solved by one with rows for them,
+
+    v = b - G (I + B W)^-1 B S b.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,31 +27,51 @@ import scipy.sparse.linalg
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from mcpframe.problem.friction import FrictionProblem, project_cone
+from mcpframe.problem.friction import FrictionProblem, natural_map, project_cone
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array], Array]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SparseCones:
     """The scaled problem: vectors of contacts have one row per contact [n_c, d].
 
     Attributes:
-        problem: what is solved, in its own units.
         G, S: factors of the scaled W.
         q: scaled free velocities [n_c, d].
         mu: friction coefficients [n_c].
         unit_r, unit_u: r and u of the problem over the scaled ones [n_c, 1].
+        scales: at which the judge sees each contact [n_c].
     """
 
-    problem: FrictionProblem
     G: sp.csr_array
     S: sp.csr_array
     q: Array
     mu: Array
     unit_r: Array
     unit_u: Array
+    scales: Array
+
+    def part(self, kept: NDArray[np.bool_]) -> SparseCones:
+        """Return the problem of some contacts alone, with the velocities that they change."""
+        rows = np.repeat(kept, self.q.shape[1])
+        G = sp.csc_array(self.G)[:, rows]
+        moved = np.unique(G.indices)
+        return SparseCones(
+            sp.csr_array(G)[moved],
+            sp.csr_array(self.S[rows][:, moved]),
+            self.q[kept],
+            self.mu[kept],
+            self.unit_r[kept],
+            self.unit_u[kept],
+            self.scales[kept],
+        )
+
+    @cached_property
+    def W(self) -> sp.csc_array:
+        """S G."""
+        return sp.csc_array(self.S @ self.G)
 
     def push(self, r: Array) -> Array:
         """Return v = G r."""
@@ -60,11 +83,14 @@ class SparseCones:
 
     def residual(self, r: Array) -> float:
         """Return the residual of the judge over its scale, for r moved into its cones; excuses aside."""
+        worst = float(self.residuals(r).max(initial=0.0))
+        return worst if np.isfinite(worst) else np.inf
+
+    def residuals(self, r: Array) -> Array:
+        """Return the same of every contact [n_c]."""
         inside = self.project(r)
         u = self.u(self.push(inside)) * self.unit_u
-        off = np.abs(self.problem.natural_map((inside * self.unit_r).ravel(), u.ravel())).reshape(r.shape)
-        worst = float((off.max(axis=1) / self.problem.contact_scales).max(initial=0.0))
-        return worst if np.isfinite(worst) else np.inf
+        return np.asarray(np.abs(natural_map(inside * self.unit_r, u, self.mu)).max(axis=1) / self.scales)
 
     def project(self, r: Array) -> Array:
         """Return r moved into its cones."""
@@ -75,15 +101,17 @@ class SparseCones:
 
         The largest part of the graph counts, as m^1.5 in the plane and m^2 in space.
         """
-        closed = np.repeat(np.ones(len(self.mu)) if r is None else 1.0 * (r[:, 0] > 0.0), self.q.shape[1])
-        pattern = abs(self.G) @ (sp.diags_array(closed) @ abs(self.S))
-        largest = np.bincount(connected_components(pattern, directed=False)[1]).max(initial=0)
-        return float(10.0 * largest ** (1.5 if self.q.shape[1] == 2 else 2.0))
+        d = self.q.shape[1]
+        closed = np.repeat(np.ones(len(self.mu)) if r is None else 1.0 * (r[:, 0] > 0.0), d)
+        H = abs(self.S).T @ sp.diags_array(closed)
+        n, which = connected_components(sp.block_array([[None, H], [H.T, None]]), directed=False)
+        velocities, contacts = (np.bincount(part, minlength=n) for part in np.split(which, [H.shape[0]]))
+        largest = np.minimum(velocities, contacts).max(initial=0)
+        return float(10.0 * largest ** (1.5 if d == 2 else 2.0))
 
     def factor(self, B: Array) -> Solve | None:
         """Return b -> (I + G B S)^-1 b for blocks B [n_c, d, d], refined once; None where it is singular."""
-        K = sp.csc_array(self.G @ (_block_diagonal(B) @ self.S) + sp.eye_array(self.G.shape[0]))
-        K.eliminate_zeros()
+        K, blocks = self._matrix(B)
         lu = _splu(K)
         if lu is None:
             return None
@@ -92,7 +120,24 @@ class SparseCones:
             x = lu.solve(b)
             return np.asarray(x + lu.solve(b - K @ x))
 
-        return solve
+        if blocks is None:
+            return solve
+        return lambda b: b - self.G @ solve(blocks @ (self.S @ b))
+
+    def factor_work(self, r: Array) -> float:
+        """Return the multiplications in a factor where r is closed, about, by making one."""
+        closed = 1.0 * (r[:, 0] > 0.0)
+        K = self._matrix(closed[:, None, None] * np.eye(r.shape[1]))[0]
+        lu = _splu(K)
+        return np.inf if lu is None else float(lu.nnz) ** 2 / K.shape[0]
+
+    def _matrix(self, B: Array) -> tuple[sp.csc_array, sp.bsr_array | None]:
+        """Return I + G B S and nothing, or I + B W and B where that is smaller."""
+        blocks, few = _block_diagonal(B), self.q.size < self.G.shape[0]
+        product = blocks @ self.W if few else self.G @ (blocks @ self.S)
+        K = sp.csc_array(product + sp.eye_array(product.shape[0]))
+        K.eliminate_zeros()
+        return K, blocks if few else None
 
 
 def sparse_cones(problem: FrictionProblem) -> SparseCones:
@@ -108,15 +153,8 @@ def sparse_cones(problem: FrictionProblem) -> SparseCones:
     G, S = sp.csr_array(G @ sp.diags_array(D)), sp.csr_array(sp.diags_array(D) @ S)
     for factor in (G, S):
         factor.sum_duplicates()  # in order: abs(G) shares its indices, and whoever sorts them spoils G
-    return SparseCones(
-        problem,
-        G,
-        S,
-        (q / size).reshape(n_c, d),
-        problem.mu,
-        (size * unit)[:, None],
-        (size / unit)[:, None],
-    )
+    units = (size * unit)[:, None], (size / unit)[:, None]
+    return SparseCones(G, S, (q / size).reshape(n_c, d), problem.mu, *units, problem.contact_scales)
 
 
 def _factors(problem: FrictionProblem) -> tuple[sp.csr_array, sp.csr_array]:
