@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import FileFormatError, ModelError, ProblemError
+from mcpframe.exceptions import FileFormatError, ModelError, ProblemError, nearest
 from mcpframe.io.journal import committed
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
@@ -76,7 +76,8 @@ class Trajectory:
         if name in COLUMNS:
             column: NDArray[Any] = getattr(self.steps, name)
             return column
-        raise AttributeError(f"Trajectory has no attribute {name!r}")
+        meant = "" if name.startswith("_") else nearest(name, dir(self))
+        raise AttributeError(f"Trajectory has no attribute {name!r}" + (meant and f";{meant}"))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *COLUMNS})

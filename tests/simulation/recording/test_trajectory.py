@@ -70,6 +70,11 @@ def test_columns_are_attributes(run):
     assert_same_steps(pickle.loads(pickle.dumps(run.steps)), run.steps)
 
 
+def test_a_column_that_is_not_there_is_told_with_the_one_that_may_be_meant(run):
+    with pytest.raises(AttributeError, match=r"no attribute 'energy'; did you mean 'total_energy'\?"):
+        _ = run.energy
+
+
 def test_contacts_and_impacts_belong_to_their_steps(run):
     for k in range(N):
         contacts, impacts = run.contacts_at(k), run.impacts_at(k)
