@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks.pages import Remembering
+from benchmarks.reporting.pages import Remembering
 from rich.table import Table
 
 from mcpframe.studies.running.machine import provenance

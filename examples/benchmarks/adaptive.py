@@ -27,11 +27,11 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from adaptive_costs import Rows, choices, contacts, runs, steps
-from adaptive_runs import accuracy, problems, scenes
+from measuring.adaptive_costs import Rows, choices, contacts, runs, steps
+from measuring.adaptive_runs import accuracy, problems, scenes
+from reporting.study import opening, parser, save_figures
 from rich.console import Console
 from rich.table import Table
-from study import opening, parser, save_figures
 
 PARTS = {part.__name__: part for part in (steps, choices, runs, contacts, accuracy, scenes, problems)}
 

@@ -23,11 +23,11 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from cone_stacks import KINDS, problems
-from measure import header
+from measuring.solvers import header
 from peers import admm
 from rich.console import Console
 from rich.table import Table
+from subjects.stacks import KINDS, problems
 
 from mcpframe import FrictionProblem
 from mcpframe.problem.cone import cones_of

@@ -22,14 +22,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from contact_models_cost import MOST, Cost, costs
-from contact_models_measure import RESTITUTIONS, Model, euler_ratio, model_of, polygon_bound
-from engines import installed_peers
-from own_engine import Own
+from engines.engine import installed_peers
+from engines.own import Own
+from measuring.cone_cost import MOST, Cost, costs
+from measuring.contact_models import RESTITUTIONS, Model, euler_ratio, model_of, polygon_bound
 from plots.contact_models import plot
+from reporting.sheets import Sheet, show
+from reporting.study import numbers, opening, parser, write
 from rich.console import Console
-from sheets import Sheet, show
-from study import numbers, opening, parser, write
 
 DT, DT_STOP, REST = 1e-3, 2e-4, 2.0
 """Steps and seconds on the slope, s."""

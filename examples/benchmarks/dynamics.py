@@ -28,17 +28,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-import loops
 import numpy as np
+from measuring import loops
+from measuring.timing import Run, fastest, repeated
 from peers import pinocchio as pinocchio_peer
 from peers.pinocchio import BATCH, Pinocchio
 from plots.dynamics import plot
+from reporting.study import numbers, opening, parser, write
+from reporting.tables import judged
 from rich.console import Console
 from rich.table import Table
-from study import numbers, opening, parser, write
-from subjects import Subject, chain, nodes_of, robots
-from tables import judged
-from timing import Run, fastest, repeated
+from subjects.chains import Subject, chain, nodes_of, robots
 
 import mcpframe as mf
 from mcpframe.multibody.kernels import entries

@@ -23,12 +23,12 @@ from time import perf_counter
 from typing import Any
 
 from plots.first_use import plot
+from reporting.study import opening, parser, write
+from reporting.tables import seconds_text
 from rich.console import Console
 from rich.table import Table
-from study import opening, parser, write
-from tables import seconds_text
 
-CLOCK = Path(__file__).with_name("compile_clock.py")
+CLOCK = Path(__file__).parent / "measuring" / "compile_clock.py"
 MULTIBODY = ("mcpframe.multibody.kernels.entries", "mcpframe.formulations.operational.kernels")
 """Kernels of the dynamics and of `os`, which `--quick` keeps to."""
 

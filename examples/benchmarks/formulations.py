@@ -26,14 +26,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import loops
 import numpy as np
+from measuring import loops
+from measuring.timing import Run, fastest, fit_power, repeated
 from plots.formulations import plot
+from reporting.study import numbers, opening, parser, write
+from reporting.tables import seconds_text
 from rich.console import Console
 from rich.table import Table
-from study import numbers, opening, parser, write
-from tables import seconds_text
-from timing import Run, fastest, fit_power, repeated
 
 import mcpframe as mf
 from mcpframe import systems

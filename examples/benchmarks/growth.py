@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from loops import node_workspace
+from measuring.loops import node_workspace
+from measuring.timing import Power, Run, fastest, fit_power, repeated
 from plots.growth import plot
+from reporting.study import numbers, opening, parser, write
+from reporting.tables import seconds_text
 from rich.console import Console
 from rich.table import Table
-from study import numbers, opening, parser, write
-from subjects import Subject, chain, nodes_of, robots
-from tables import seconds_text
-from timing import Power, Run, fastest, fit_power, repeated
+from subjects.chains import Subject, chain, nodes_of, robots
 
 import mcpframe as mf
 from mcpframe import systems

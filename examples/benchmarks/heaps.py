@@ -22,10 +22,10 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from apart import ERROR, call
-from mjcf_text import Setting, mjcf_text
+from measuring.apart import ERROR, call
+from reporting.study import numbers, opening, parser, save_figures
 from rich.table import Table
-from study import numbers, opening, parser, save_figures
+from subjects.mjcf_text import Setting, mjcf_text
 
 import mcpframe as mf
 from mcpframe.scene.settings import Stepping

@@ -2,7 +2,7 @@
 
     python examples/benchmarks/integrators.py [--quick] [--only NAME] [--page FILE]
 
-Every system (`integrator_systems`) is run with `midpoint`, `semi_implicit_euler` and `rk4` at 4, 2, 1 and
+Every system (`subjects/systems.py`) is run with `midpoint`, `semi_implicit_euler` and `rk4` at 4, 2, 1 and
 1/2 ms, event-driven, `os` with `lemke`. The error is the largest at the end of its motion, work is the
 processor's time of the engine's steps, the least of some runs, per simulated second; order is that of the two
 shortest steps. Energy is followed for 60 s: the largest change where it stays, the largest growth where it is
@@ -28,11 +28,11 @@ from time import process_time
 from typing import Any
 
 import numpy as np
-from integrator_systems import Subject, subjects
-from pages import put_figures
 from plots.integrators import plot_energy, plot_work
+from reporting.pages import put_figures
+from reporting.study import opening, parser, save_figures
 from rich.console import Console
-from study import opening, parser, save_figures
+from subjects.systems import Subject, subjects
 
 import mcpframe as mf
 from mcpframe.simulation.engine import Engine

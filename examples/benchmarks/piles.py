@@ -19,9 +19,9 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from apart import ERROR, call, doing
+from measuring.apart import ERROR, call, doing
+from reporting.study import opening, parser, save_figures
 from rich.table import Table
-from study import opening, parser, save_figures
 
 import mcpframe as mf
 from mcpframe.problem.piles import KINDS, pile_problem

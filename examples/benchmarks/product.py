@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from study import opening, parser, save_figures
+from reporting.study import opening, parser, save_figures
 
 import mcpframe as mf
 from mcpframe.exceptions import McpframeError

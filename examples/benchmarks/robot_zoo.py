@@ -27,12 +27,12 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from apart import ERROR, call
+from measuring.apart import ERROR, call
+from measuring.run_facts import in_words
+from reporting.sheets import Sheet, show
+from reporting.study import opening, parser, save_figures
 from rich.console import Console
-from run_facts import in_words
-from sheets import Sheet, show
-from study import opening, parser, save_figures
-from subjects import robot_files
+from subjects.chains import robot_files
 
 DURATIONS = {"drop": 0.3, "free": 1.0}
 """Simulated seconds."""
@@ -178,7 +178,7 @@ def lines(rows: Mapping[str, Row], cells: Any, columns: Sequence[str]) -> list[l
 
 
 SHEETS = {"drop": drop_sheet, "free": free_sheet}
-TARGETS = {"drop": "zoo_runs:drop", "free": "zoo_runs:free_fall"}
+TARGETS = {"drop": "measuring.zoo:drop", "free": "measuring.zoo:free_fall"}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -27,12 +27,12 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
+from measuring.robots import RobotCell, measured
+from reporting.robots import events_sheet, times_sheet
+from reporting.sheets import show
+from reporting.study import opening, parser, save_figures
 from rich.console import Console
-from robot_cells import RobotCell, measured
-from robot_subjects import SUBJECTS, write_file
-from robot_tables import events_sheet, times_sheet
-from sheets import show
-from study import opening, parser, save_figures
+from subjects.robots import SUBJECTS, write_file
 
 from mcpframe.exceptions import McpframeError
 
@@ -70,7 +70,7 @@ def all_cells(
     console: Console, names: Sequence[str], options: argparse.Namespace
 ) -> tuple[list[RobotCell], dict[str, str]]:
     """Return the figures of all engines on the robots, and why some robots have none."""
-    from robot_engines import Robot, contestants  # needs mujoco
+    from engines.robots import Robot, contestants  # needs mujoco
 
     engines, cells, left_out = contestants(), list[RobotCell](), dict[str, str]()
     with console.status("") as status:

@@ -2,11 +2,11 @@
 
     python examples/benchmarks/scale.py [--quick] [--sizes 10000,100000] [--solvers newton,ipm] [--seconds S]
 
-Obstacle problem, journal bearing and American option (`scale_problems`), each solve in a process of its own,
-to 1e-8, within --seconds of wall time and --memory gigabytes. What is not solved stays in the table, with how
-it ended. Memory is the peak of the whole process, some 200 MB of which are Python and its libraries. Writes
-out/bench/scale.json after every solve; --resume takes over what stands there. With --page the tables go to
-that page of the documentation.
+Obstacle problem, journal bearing and American option (`subjects/sparse.py`), each solve in a process of its
+own, to 1e-8, within --seconds of wall time and --memory gigabytes. What is not solved stays in the table,
+with how it ended. Memory is the peak of the whole process, some 200 MB of which are Python and its libraries.
+Writes out/bench/scale.json after every solve; --resume takes over what stands there. With --page the tables
+go to that page of the documentation.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from apart import ERROR, call
+from measuring.apart import ERROR, call
+from reporting.study import numbers, opening, parser, save_figures
 from rich.table import Table
-from scale_problems import PROBLEMS
-from study import numbers, opening, parser, save_figures
+from subjects.sparse import PROBLEMS
 
 SOLVERS = "newton", "ipm", "qp", "pgs", "auto", "path", "lemke"
 SIZES, QUICK = (10_000, 100_000, 1_000_000), (400,)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     continue
                 limits = {"limit": options.seconds, "memory": options.memory}
                 found = call(
-                    "scale_problems:measure",
+                    "subjects.sparse:measure",
                     OVER * options.seconds,
                     problem=problem,
                     n=n,

@@ -25,15 +25,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from engines import Engine, installed_peers
-from mechanisms import Pendulum, lying_pendulum, papers_pendulum
-from own_engine import OWN, Share, share_of
+from engines.engine import Engine, installed_peers
+from engines.own import OWN, Share, share_of
+from measuring.simulation import DT, Cell, Growth, in_turns, measured
 from plots.simulation import plot
+from reporting.sheets import show
+from reporting.simulation import events_sheet, growth_sheet, ratio_sheet, share_sheet, times_sheet
+from reporting.study import numbers, opening, parser, write
 from rich.console import Console
-from sheets import show
-from simulation_cells import DT, Cell, Growth, in_turns, measured
-from simulation_tables import events_sheet, growth_sheet, ratio_sheet, share_sheet, times_sheet
-from study import numbers, opening, parser, write
+from subjects.mechanisms import Pendulum, lying_pendulum, papers_pendulum
 
 KINDS = {"papers": papers_pendulum, "lying": lying_pendulum}
 LINKS = (3, 6, 12, 15, 24, 30)

@@ -25,9 +25,9 @@ from tempfile import TemporaryDirectory
 from threading import Event, Thread
 
 import numpy as np
-from run_facts import largest_overlap
-from sheets import Sheet, show
-from study import numbers, opening, parser, save_figures
+from measuring.run_facts import largest_overlap
+from reporting.sheets import Sheet, show
+from reporting.study import numbers, opening, parser, save_figures
 
 import mcpframe as mf
 from mcpframe.arrays import Array

@@ -25,14 +25,14 @@ from statistics import median
 from time import perf_counter
 from unittest.mock import patch
 
-from kernel import Kernel
-from measure import Cell, Contestant, measure, problems
+from measuring.kernel import Kernel
+from measuring.solvers import Cell, Contestant, measure, problems
 from peers.solvers import Own, peers
 from plots.solvers import plot
+from reporting.study import opening, parser, save_figures
+from reporting.tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from study import opening, parser, save_figures
-from tables import Cells, cold_table, ratio_table, seconds_text, warm_table
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp

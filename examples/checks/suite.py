@@ -40,8 +40,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-from measure import header
-from pages import Remembering
+from measuring.solvers import header
+from reporting.pages import Remembering
 from suite_measure import FLOOR, frictional_residual, global_residual, linear_residual, nonlinear_residual
 
 import mcpframe as mf

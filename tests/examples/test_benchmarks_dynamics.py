@@ -1,7 +1,6 @@
 """The studies of dynamics (examples/benchmarks) run and write what they say; their clock and fits hold."""
 
 import gc
-import importlib.util
 import json
 import os
 import re
@@ -11,29 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_modules import BENCHMARKS, load
 
 pytest.importorskip("matplotlib")
 
 ROOT = Path(__file__).parents[2]
-BENCHMARKS = ROOT / "examples" / "benchmarks"
 ROUNDING = 1e-12
 """Relative: a straight line through points that lie on it."""
 AGREEMENT = 1e-9
 """What the study asks of the peer's answers."""
 PNG = b"\x89PNG"
 
-
-def load(name):
-    """A module of the benchmarks; their folder stays off the path, where it would hide other names."""
-    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", BENCHMARKS / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-timing = load("timing")
-compile_clock = load("compile_clock")
+timing = load("measuring.timing")
+compile_clock = load("measuring.compile_clock")
 
 
 def study(name, folder, *arguments):

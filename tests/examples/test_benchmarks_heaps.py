@@ -1,29 +1,18 @@
 """The benchmark of heaps, made small: both engines run the same boxes, and the table shows both."""
 
 import io
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_modules import load
 from rich.console import Console
 
 pytest.importorskip("mujoco")
 
-BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
+heaps = load("heaps")
 
 
-@pytest.fixture
-def heaps(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import heaps
-
-    yield heaps
-    for name in ("heaps", "apart", "study", "pages", "measure", "mjcf_text"):
-        sys.modules.pop(name, None)
-
-
-def test_a_heap_falls_in_both_engines_and_ours_does_not_sink_in(heaps):
+def test_a_heap_falls_in_both_engines_and_ours_does_not_sink_in():
     own = heaps.ours("boxes", 3, 0.15, "polygon")
     other = heaps.peer("boxes", 3, 0.15)
     assert own["steps"] == own["asked"] == 150
@@ -36,7 +25,7 @@ def test_a_heap_falls_in_both_engines_and_ours_does_not_sink_in(heaps):
     assert f"{own['step'] / other['step']:.1f}" in console.export_text()
 
 
-def test_spheres_start_within_their_walls(heaps):
+def test_spheres_start_within_their_walls():
     scene = heaps.heap("spheres", 27)
     contacts = scene.detector().contacts(scene.initial_state(), 0.0)
     assert len(contacts) == 0

@@ -1,27 +1,16 @@
 """Long runs and the product of all settings (examples/benchmarks): they run, and see what is off."""
 
-import importlib
 import json
-import sys
-from pathlib import Path
 
 import pytest
+from benchmark_modules import load
 
 import mcpframe as mf
 
-BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def benchmarks_on_path():
-    """The folder at the end of the path, where it hides no other name."""
-    sys.path.append(str(BENCHMARKS))
-    yield
-    sys.path.remove(str(BENCHMARKS))
+soak, product = load("soak"), load("product")
 
 
 def test_a_short_soak_is_told_in_a_row(tmp_path):
-    soak = importlib.import_module("soak")
     assert soak.main(["--quick", "--only", "boxes", "--out", str(tmp_path)]) == 0
     (row,) = json.loads((tmp_path / "soak.json").read_text())["runs"].values()
     assert row["steps"] == 300
@@ -31,7 +20,6 @@ def test_a_short_soak_is_told_in_a_row(tmp_path):
 
 
 def test_a_soak_that_stops_says_why():
-    soak = importlib.import_module("soak")
     scene = soak.dropped(2).with_stepping(solver={"name": "lemke", "max_pivots": 1, "attempts": 1})
     row = soak.soak(scene, 0.5)
     assert 0 < row.steps < 500
@@ -41,12 +29,10 @@ def test_a_soak_that_stops_says_why():
 
 @pytest.mark.slow
 def test_settings_drawn_at_random_run_and_agree(tmp_path):
-    product = importlib.import_module("product")
     assert product.main(["--quick", "--only", "quadruped", "--out", str(tmp_path)]) == 0
 
 
 def test_formulations_that_end_elsewhere_are_told():
-    product = importlib.import_module("product")
     scene = mf.Scene(mf.systems.sphere(), theta_dot=[0, 0, 1, 0, 0, 0])
     one, other = (mf.simulate(scene, duration=duration) for duration in (0.01, 0.011))
     assert product.differences({"a": one, "b": one}, {}) == []

@@ -1,26 +1,14 @@
 """The benchmark of piles, made small: what a cell says, and the table that shows it."""
 
 import io
-import sys
-from pathlib import Path
 
-import pytest
+from benchmark_modules import load
 from rich.console import Console
 
-BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
+piles = load("piles")
 
 
-@pytest.fixture
-def piles(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import piles
-
-    yield piles
-    for name in ("piles", "apart", "study", "pages", "measure"):
-        sys.modules.pop(name, None)
-
-
-def test_a_cell_says_time_residual_and_how_it_ended(piles):
+def test_a_cell_says_time_residual_and_how_it_ended():
     cell = piles.measure("touch", 2, 60, 60.0)
     assert cell["status"] == "SOLVED"
     assert cell["residual"] <= piles.TOL

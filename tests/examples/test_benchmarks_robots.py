@@ -1,15 +1,14 @@
 """The studies of robots (examples/benchmarks): both engines are given the same robots; runs that hang or die
 become rows; energies are accounted for; the studies run and write what they say."""
 
-import importlib
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_modules import BENCHMARKS, load
 
 import mcpframe as mf
 from mcpframe.io.mjcf import theta_dot_from_qvel, theta_from_qpos
@@ -17,8 +16,6 @@ from mcpframe.multibody.closures import Ball
 
 mujoco = pytest.importorskip("mujoco")
 
-ROOT = Path(__file__).parents[2]
-BENCHMARKS = ROOT / "examples" / "benchmarks"
 SAME_MASS = 1e-12
 """Relative: sums of the same masses."""
 SAME_ACCELERATION = 1e-8
@@ -27,18 +24,6 @@ EXACT = 1e-9
 """Relative: what is only written to a file with all its digits and read again."""
 FIRST_ORDER = 2e-3
 """Share of the kinetic energy that steps of 1 ms may leave over: their first order makes it 1e-3 in 1 s."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def benchmarks_on_path():
-    """The folder at the end of the path, where it hides no other name."""
-    sys.path.append(str(BENCHMARKS))
-    yield
-    sys.path.remove(str(BENCHMARKS))
-
-
-def load(name):
-    return importlib.import_module(name)
 
 
 NAMES = (
@@ -56,8 +41,8 @@ LOOPS = {"four-bar": 1, "hexapod, six loops": 6}
 
 @pytest.fixture(params=NAMES)
 def robot(request, tmp_path):
-    return load("robot_engines").Robot(
-        request.param, load("robot_subjects").write_file(request.param, tmp_path)
+    return load("engines.robots").Robot(
+        request.param, load("subjects.robots").write_file(request.param, tmp_path)
     )
 
 
@@ -65,7 +50,7 @@ def robot(request, tmp_path):
 
 
 def test_the_names_are_those_of_the_study():
-    assert tuple(load("robot_subjects").SUBJECTS) == NAMES
+    assert tuple(load("subjects.robots").SUBJECTS) == NAMES
 
 
 def test_both_engines_have_the_same_dofs_and_the_same_mass(robot):
@@ -116,12 +101,12 @@ def accelerations_in_our_rates(model, state, data):
 def test_loops_of_the_file_are_closures_that_hold_at_the_start(robot):
     assert len(robot.model.closures) == LOOPS.get(robot.name, 0)
     assert all(isinstance(closure, Ball) for closure in robot.model.closures)
-    assert load("run_facts").opening(robot.model, [robot.start()[0]]) < EXACT
+    assert load("measuring.run_facts").opening(robot.model, [robot.start()[0]]) < EXACT
 
 
 def test_motors_act_alike_in_every_engine(robot, rng):
     """The same forces from `PD`, from the function, and from MuJoCo's actuators, at a random state."""
-    run = load("robot_engines").MujocoRobotRun(True, robot, 1e-3)
+    run = load("engines.robots").MujocoRobotRun(True, robot, 1e-3)
     mujoco.mj_integratePos(run.model, run.data.qpos, rng.standard_normal(run.model.nv), 0.5)
     run.data.qvel[:] = rng.standard_normal(run.model.nv)
     mujoco.mj_forward(run.model, run.data)
@@ -142,7 +127,7 @@ def test_what_falls_starts_where_nothing_touches_and_what_stands_touches(robot):
 
 
 def test_a_written_model_is_read_back_as_the_same_mechanism(tmp_path, rng):
-    text = load("mjcf_text")
+    text = load("subjects.mjcf_text")
     model = mf.systems.quadruped()
     file = tmp_path / "quadruped.xml"
     file.write_text(text.mjcf_text(model, text.Setting()))
@@ -159,7 +144,7 @@ def test_a_written_model_is_read_back_as_the_same_mechanism(tmp_path, rng):
 
 
 def test_steps_are_as_many_as_the_slowest_engine_can_take_in_the_time():
-    cells = load("robot_cells")
+    cells = load("measuring.robots")
 
     class Told:
         def __init__(self, each):
@@ -177,7 +162,7 @@ def test_steps_are_as_many_as_the_slowest_engine_can_take_in_the_time():
 
 
 def test_ratios_compare_motors_of_the_same_kind():
-    cells, tables = load("robot_cells"), load("robot_tables")
+    cells, tables = load("measuring.robots"), load("reporting.robots")
     rest = ("r", 18, 100, 0.0, 0.0, 0.0, 0.0, 0, {})
     figures = {
         ("a", False, True): 2e-6,
@@ -194,14 +179,14 @@ def test_ratios_compare_motors_of_the_same_kind():
 
 def test_a_call_apart_returns_fails_dies_and_is_killed_in_words(tmp_path, monkeypatch):
     (tmp_path / "strange.py").write_text(
-        "import os\nfrom apart import doing\n"
+        "import os\nfrom measuring.apart import doing\n"
         "def fine(x): return {'x': 2 * x}\n"
         "def wrong(): raise ValueError('no\\n such robot')\n"
         "def dies():\n    doing('leaping')\n    os._exit(3)\n"
         "def spins():\n    doing('turning')\n    while True: pass\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    apart = load("apart")
+    apart = load("measuring.apart")
     assert apart.call("strange:fine", 10.0, x=21) == {"x": 42}
     assert apart.call("strange:wrong", 10.0) == {"error": "ValueError: no such robot"}
     assert apart.call("strange:dies", 10.0) == {"error": "exit status 3, after: leaping"}
@@ -229,7 +214,7 @@ def pendulum_file(tmp_path):
 
 
 def test_the_energy_of_a_free_fall_is_found_again(pendulum_file):
-    row = load("zoo_runs").free_fall(str(pendulum_file), 0.2)
+    row = load("measuring.zoo").free_fall(str(pendulum_file), 0.2)
     assert (row["dofs"], row["failed"]) == (7, {})
     assert row["limit_impacts"] > 0
     assert row["limits"] > 0.0
@@ -238,7 +223,7 @@ def test_the_energy_of_a_free_fall_is_found_again(pendulum_file):
 
 
 def test_a_dropped_robot_lands_and_gains_no_energy(pendulum_file):
-    row = load("zoo_runs").drop(str(pendulum_file), 0.15)
+    row = load("measuring.zoo").drop(str(pendulum_file), 0.15)
     assert (row["dofs"], row["mass"], row["steps"], row["failed"]) == (7, 3.0, 150, {})
     assert row["shapes"] == 2
     assert row["impacts"] > 0
@@ -249,7 +234,7 @@ def test_a_dropped_robot_lands_and_gains_no_energy(pendulum_file):
 
 
 def test_the_posture_keeps_to_the_limits_and_stands_above_the_floor(pendulum_file):
-    runs = load("zoo_runs")
+    runs = load("measuring.zoo")
     model, posture = runs.robot(str(pendulum_file))
     assert posture[-1] == pytest.approx(0.1)
     theta, overlaps = runs.above_floor(model, posture)
@@ -290,7 +275,7 @@ def test_the_study_of_robots(tmp_path):
 
 @pytest.mark.slow
 def test_the_study_of_the_zoo(tmp_path):
-    if not load("subjects").robot_files():
+    if not load("subjects.chains").robot_files():
         pytest.skip("example-robot-data is not installed")
     record, printed, written = study("robot_zoo", tmp_path, "--quick")
     drop, free = (record[kind] for kind in ("drop", "free"))

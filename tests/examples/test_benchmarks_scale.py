@@ -1,28 +1,16 @@
 """The large sparse problems, made small: monotone, and solved alike by pivoting and by interior points."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from benchmark_modules import load
 
 import mcpframe as mf
 
-BENCHMARKS = Path(__file__).parents[2] / "examples" / "benchmarks"
-
-
-@pytest.fixture
-def scale(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import scale_problems
-
-    yield scale_problems
-    for name in ("scale_problems", "apart"):
-        sys.modules.pop(name, None)
+scale = load("subjects.sparse")
 
 
 @pytest.mark.parametrize("name", ["obstacle", "bearing", "option"])
-def test_a_small_one_is_solved_alike_by_two_methods(scale, name):
+def test_a_small_one_is_solved_alike_by_two_methods(name):
     problem = scale.PROBLEMS[name](144)
     pivoting, interior = mf.solve(problem, "lemke"), mf.solve(problem, "ipm")
     assert pivoting.ok
@@ -32,7 +20,7 @@ def test_a_small_one_is_solved_alike_by_two_methods(scale, name):
     assert 0 < at_bound.sum() < problem.n  # an obstacle that is touched, and not everywhere
 
 
-def test_one_measurement_says_time_memory_and_how_it_ended(scale):
+def test_one_measurement_says_time_memory_and_how_it_ended():
     cell = scale.measure("option", 100, "ipm", 60.0)
     assert cell["status"] == "SOLVED"
     assert cell["residual"] <= 1e-8

@@ -1,22 +1,18 @@
 """The comparisons with other engines (examples/benchmarks): all run the same mechanisms; what is computed
 from their episodes holds; the studies run and write what they say."""
 
-import importlib
 import json
 import math
 import os
 import subprocess
 import sys
-from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_modules import BENCHMARKS, load
 
 pytest.importorskip("matplotlib")
 
-ROOT = Path(__file__).parents[2]
-BENCHMARKS = ROOT / "examples" / "benchmarks"
 PNG = b"\x89PNG"
 ROUNDING = 1e-12
 """Relative: a few operations on numbers of the size of one."""
@@ -30,24 +26,9 @@ RESTITUTION = 1e-6
 """Of ours, wanted."""
 
 
-@contextmanager
-def benchmarks_on_path():
-    """The folder at the end of the path, where it hides no other name, for as long as modules are loaded."""
-    sys.path.append(str(BENCHMARKS))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(BENCHMARKS))
-
-
-def load(name):
-    with benchmarks_on_path():
-        return importlib.import_module(name)
-
-
-engines, mechanisms, own_engine = (load(name) for name in ("engines", "mechanisms", "own_engine"))
-measure, cells, sheets = (load(name) for name in ("contact_models_measure", "simulation_cells", "sheets"))
-tables, models = load("simulation_tables"), load("contact_models")
+engines, mechanisms, own_engine = load("engines.engine"), load("subjects.mechanisms"), load("engines.own")
+measure, cells = load("measuring.contact_models"), load("measuring.simulation")
+tables, sheets, models = load("reporting.simulation"), load("reporting.sheets"), load("contact_models")
 PEERS = {
     "MuJoCo": ("peers.mujoco", "mujoco"),
     "MuJoCo, stiff": ("peers.mujoco", "mujoco"),
@@ -334,7 +315,7 @@ def study(name, folder, *arguments):
 def test_the_simulation_study(tmp_path):
     small = ("--links", "3", "--growth", "3,4", "--duration", "0.02", "--seconds", "0.01", "--markdown")
     record, printed = study("simulation", tmp_path, *small)
-    found, _ = load_peers()
+    found, _ = engines.installed_peers()
     names = {own.name for own in own_engine.OWN} | {p.name for p in found if "tuned" not in p.name}
     assert {cell["engine"] for cell in record["cells"]} == names
     assert all(cell["seconds"] > 0.0 for cell in record["cells"])
@@ -343,11 +324,6 @@ def test_the_simulation_study(tmp_path):
     written = (tmp_path / "simulation.md").read_text()
     assert written.count("\n| --- ") == (5 if found else 4)
     assert written.splitlines()[0] in printed
-
-
-def load_peers():
-    with benchmarks_on_path():
-        return engines.installed_peers()
 
 
 def test_the_study_of_contact_models(tmp_path):

@@ -11,8 +11,8 @@ from typing import Any
 
 import dartpy as dart
 import numpy as np
-from engines import Peer, Run
-from mechanisms import Ball, Block, Mechanism, Pendulum
+from engines.engine import Peer, Run
+from subjects.mechanisms import Ball, Block, Mechanism, Pendulum
 
 from mcpframe.arrays import Array
 

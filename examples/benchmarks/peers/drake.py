@@ -9,8 +9,7 @@ from importlib.metadata import version
 from typing import Any, TypeAlias
 
 import numpy as np
-from engines import Peer, Run
-from mechanisms import Ball, Block, Mechanism, Pendulum
+from engines.engine import Peer, Run
 from pydrake.geometry import HalfSpace, Shape, Sphere
 from pydrake.math import RigidTransform, RotationMatrix
 from pydrake.multibody.math import SpatialVelocity
@@ -24,6 +23,7 @@ from pydrake.multibody.plant import (
 from pydrake.multibody.tree import FixedOffsetFrame, RevoluteJoint, RigidBody, SpatialInertia
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder
+from subjects.mechanisms import Ball, Block, Mechanism, Pendulum
 
 from mcpframe.arrays import Array
 

@@ -9,8 +9,8 @@ from math import log, pi, sqrt
 
 import mujoco
 import numpy as np
-from engines import Peer, Run
-from mechanisms import Ball, Block, Mechanism, Pendulum
+from engines.engine import Peer, Run
+from subjects.mechanisms import Ball, Block, Mechanism, Pendulum
 
 from mcpframe.arrays import Array
 

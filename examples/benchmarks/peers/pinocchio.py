@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from subjects import Subject
-from timing import Run
+from measuring.timing import Run
+from subjects.chains import Subject
 
 import mcpframe as mf
 

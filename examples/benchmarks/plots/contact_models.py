@@ -10,8 +10,8 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from contact_models_measure import Model
 from matplotlib.axes import Axes
+from measuring.contact_models import Model
 
 from mcpframe.view.palette import style
 

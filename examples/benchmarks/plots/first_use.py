@@ -11,7 +11,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
-from tables import seconds_text
+from reporting.tables import seconds_text
 
 from mcpframe.view.palette import style
 

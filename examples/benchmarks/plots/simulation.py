@@ -11,7 +11,7 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from simulation_cells import Cell, Growth
+from measuring.simulation import Cell, Growth
 
 from mcpframe.view.palette import style
 

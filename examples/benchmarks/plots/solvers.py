@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from measure import Cell
+from measuring.solvers import Cell
 
 from mcpframe.view.palette import style
 

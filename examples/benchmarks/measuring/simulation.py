@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from engines import Engine, Watched
-from mechanisms import Pendulum
-from timing import Power, fit_power
+from engines.engine import Engine, Watched
+from measuring.timing import Power, fit_power
+from subjects.mechanisms import Pendulum
 
 DT = 1e-3
 """Step, s [J14, section 8]."""

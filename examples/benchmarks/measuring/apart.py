@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 ERROR = "error"
@@ -70,4 +71,5 @@ def _main(target: str, seconds: str, arguments: str) -> None:
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).parents[1])  # whence modules are named
     _main(*sys.argv[1:])

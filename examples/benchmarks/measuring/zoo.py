@@ -12,8 +12,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from apart import doing
-from run_facts import failures, largest_overlap, opening
+from measuring.apart import doing
+from measuring.run_facts import failures, largest_overlap, opening
 
 import mcpframe as mf
 from mcpframe.arrays import Array

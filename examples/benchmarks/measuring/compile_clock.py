@@ -1,6 +1,6 @@
 """Import modules of mcpframe and print, as JSON, what compiling or loading their kernels took.
 
-    python examples/benchmarks/compile_clock.py [MODULE ...]
+    python examples/benchmarks/measuring/compile_clock.py [MODULE ...]
 
 For a process of its own, see `first_use.py`. Per part: number of kernels, wall seconds, CPU seconds. Imports
 of Numba, and of mcpframe with all it needs, are parts without kernels; the kernels' times are not in them.

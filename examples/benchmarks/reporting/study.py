@@ -7,8 +7,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from measure import header
-from pages import Remembering
+from measuring.solvers import header
+from reporting.pages import Remembering
 from rich.console import Console
 
 OUT = Path("out/bench")

@@ -15,10 +15,10 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from engines import Peer, Watched, processor_time
-from own_engine import WARM_UP, watched
+from engines.engine import Peer, Watched, processor_time
+from engines.own import WARM_UP, watched
+from measuring.run_facts import failures, opening
 from peers.mujoco import MujocoRun
-from run_facts import failures, opening
 
 import mcpframe as mf
 from mcpframe.arrays import Array

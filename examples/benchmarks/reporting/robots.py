@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from robot_cells import RobotCell
-from run_facts import in_words
-from sheets import Sheet
-from tables import judged
+from measuring.robots import RobotCell
+from measuring.run_facts import in_words
+from reporting.sheets import Sheet
+from reporting.tables import judged
 
 SHARE = 1.0
 """Largest share of MuJoCo's time that ours is meant to take."""

@@ -8,14 +8,14 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from adaptive_bodies import swinging
+from subjects.cables import swinging
 
 import mcpframe as mf
 from mcpframe.scene.settings import Output
 from mcpframe.simulation.engine import Engine
 
 Rows = list[list[str]]
-SCENES = Path(__file__).parents[1] / "scenes/adaptive"
+SCENES = Path(__file__).parents[2] / "scenes/adaptive"
 PUBLISHED = {"pegs": "5", "holes": "5", "bridge": "8"}
 REPEATS, MANY = 3, 1000
 """How often times are taken; dofs from which on not every step is recorded meanwhile."""

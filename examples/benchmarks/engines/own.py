@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from engines import Watched, processor_time
-from mechanisms import Ball, Mechanism, Pendulum
+from engines.engine import Watched, processor_time
+from subjects.mechanisms import Ball, Mechanism, Pendulum
 
 import mcpframe as mf
 from mcpframe import systems

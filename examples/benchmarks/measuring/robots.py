@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simulation_cells import DT, LEAST_ROUNDS, in_turns
+from measuring.simulation import DT, LEAST_ROUNDS, in_turns
 
 if TYPE_CHECKING:
-    from robot_engines import Episode, MujocoRobots, OwnRobots, Robot  # need mujoco
+    from engines.robots import Episode, MujocoRobots, OwnRobots, Robot  # need mujoco
 
 PROBE = 40
 """Steps that tell how long a step takes, before the number of steps is chosen."""

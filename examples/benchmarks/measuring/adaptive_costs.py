@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from adaptive_bodies import INTERVAL, Body, Swing, least, on_bars, step_times, swinging
+from subjects.cables import INTERVAL, Body, Swing, least, on_bars, step_times, swinging
 
 import mcpframe as mf
 from mcpframe.multibody.adaptive.piece_records import N_PIECES

@@ -12,14 +12,14 @@ from math import cos, pi, sin
 from pathlib import Path
 
 import numpy as np
-from mjcf_text import Motor, Setting, mjcf_text, numbers
+from subjects.mjcf_text import Motor, Setting, mjcf_text, numbers
 
 import mcpframe as mf
 from mcpframe import systems
 from mcpframe.arrays import Array
 from mcpframe.multibody.projection import project_rates
 
-ARM = Path(__file__).parents[1] / "scenes" / "arm7.xml"
+ARM = Path(__file__).parents[2] / "scenes" / "arm7.xml"
 FALL = 0.5
 """Metres that the quadruped falls."""
 TILT = (0.1, 0.2, 0.0)

@@ -17,7 +17,7 @@ import mcpframe as mf
 from mcpframe.arrays import Array
 from mcpframe.simulation.audit.growth import mechanical_energy
 
-EXAMPLES = Path(__file__).parents[1]
+EXAMPLES = Path(__file__).parents[2]
 sys.path.append(str(EXAMPLES))
 
 from truth.articulated.chains import double_pendulum, hanging, hanging_energy, relative, twelve_links  # noqa: E402

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from own_engine import Share
-from sheets import Sheet
-from simulation_cells import Cell, Growth
-from tables import judged, seconds_text
+from engines.own import Share
+from measuring.simulation import Cell, Growth
+from reporting.sheets import Sheet
+from reporting.tables import judged, seconds_text
 
 TIME_LIMITS = {"MuJoCo": 1.0, "Drake": 0.2}
 """Largest share of a peer's time that ours may take, by the first word of its name."""

@@ -12,14 +12,14 @@ from functools import partial
 from math import pi
 from pathlib import Path
 
-from engines import processor_time
-from mechanisms import Block
-from own_engine import WARM_UP, scene_of
+from engines.engine import processor_time
+from engines.own import WARM_UP, scene_of
+from subjects.mechanisms import Block
 
 import mcpframe as mf
 from mcpframe.scene.scene import Scene
 
-SCENES = Path(__file__).parents[1] / "scenes"
+SCENES = Path(__file__).parents[2] / "scenes"
 FILES = {"quadruped": 1.0, "box_stack": 1.0, "pendulum_j14": 5.0}
 """Scenes of this repository, and how many seconds of them."""
 DT, SPEED, SLIDING = 1e-3, 2.0, 0.4

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import ceil, cos, degrees, hypot, pi, radians
 
 import numpy as np
-from engines import Engine, Watched
-from mechanisms import Ball, Block, G
+from engines.engine import Engine, Watched
+from subjects.mechanisms import Ball, Block, G
 
 RESTITUTIONS = (0.2, 0.5, 0.8)
 HEADINGS = (0.0, pi / 4.0, pi / 8.0, pi / 16.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from measure import Cell
+from measuring.solvers import Cell
 from rich.table import Table
 
 FASTER = 5.0

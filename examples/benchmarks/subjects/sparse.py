@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from apart import doing
+from measuring.apart import doing
 
 import mcpframe as mf
 

@@ -15,7 +15,7 @@ from time import process_time
 from typing import Any, Protocol
 
 import numpy as np
-from mechanisms import Mechanism
+from subjects.mechanisms import Mechanism
 
 from mcpframe.arrays import Array
 
@@ -135,7 +135,7 @@ def processor_time(run: Callable[[], Any]) -> float:
 
 
 MODULES = {"peers.mujoco": "mujoco", "peers.drake": "pydrake", "peers.dart": "dartpy"}
-"""Files beside this one, and what each needs."""
+"""Modules of peers, and what each needs."""
 
 
 def installed_peers() -> tuple[list[Peer], list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-from kernel import Kernel
+from measuring.kernel import Kernel
 from peers.solvers import Answer, Drake, Own
 
 import mcpframe as mf
