@@ -4,9 +4,9 @@
 
 Example scenes and boxes that are dropped in a heap, each for so many simulated seconds in steps as their
 scenes have them, kept on disk. A run must not stop, no impact may add energy, memory stays as it is after the
-first tenth, and the time of a step follows its contacts, not how long the run has lasted. What is said of the
-machine is as good as the machine is quiet. Writes out/bench/soak.json; --markdown writes the table to soak.md
-too.
+first tenth, and the time of a step follows its contacts, not how long the run has lasted. Times are of the
+processor, so that other work on the machine does not count. Writes out/bench/soak.json; --markdown writes the
+table to soak.md too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event, Thread
+from time import perf_counter, process_time
+from typing import NamedTuple
 
 import numpy as np
 from measuring.run_facts import largest_overlap
@@ -45,9 +47,21 @@ BOXES = "2,5,10"
 EDGE, MU, RESTITUTION = 0.2, 0.5, 0.3
 """Boxes: their mean edge, m, friction and restitution."""
 LOOK = 0.05
-"""Seconds between two looks at the memory."""
+"""Seconds between two looks at the process."""
+EARLY, LATE, ENDS = (0.1, 0.3), (0.7, 0.9), ((0.0, 0.1), (0.9, 1.0))
+"""Parts of a run, by the length of its file, between which memory may not grow; and those of the times."""
 
-Readings = list[tuple[int, int]]
+
+class Reading(NamedTuple):
+    """A look at the process: its memory and its file, bytes; seconds of its processor and of the clock."""
+
+    memory: int
+    written: int
+    worked: float
+    passed: float
+
+
+Readings = list[Reading]
 
 
 @dataclass(frozen=True)
@@ -56,13 +70,13 @@ class Soaked:
 
     Attributes:
         steps: that were taken.
-        seconds, contacts: of a step, means of the first and of the last tenth of the run.
+        seconds, contacts: of a step, means of the first and of the last tenth of the run; processor time.
         impacts: that were resolved.
         gain: most that an impact has added to the kinetic energy, J; rounding counts as none.
         rise: most that a step has added to the whole energy, J; motors may.
         overlap: largest after steps and at impacts, m.
         failed: steps without a certified answer.
-        memory: that the process took more at the end than after a tenth of the time, MB.
+        memory: by which the least that the process takes has grown from the early to the late part, MB.
         stopped: why, where it did not come to its end.
     """
 
@@ -142,15 +156,16 @@ def soak(scene: mf.Scene, seconds: float) -> Soaked:
     with warnings.catch_warnings(), TemporaryDirectory() as folder:
         warnings.simplefilter("ignore", EnergyWarning)  # gains are in the row
         mf.simulate(scene, duration=3 * scene.stepping.dt)  # loads and compiles
-        with memory(Path(folder, "run", FILE_NAME)) as readings:
+        with watched(Path(folder, "run", FILE_NAME)) as readings:
             try:
                 run = mf.simulate(scene, duration=seconds, out=Path(folder, "run"))
             except RunStoppedError as error:
                 run, stopped = error.trajectory, str(error)
     tenths = ends(len(run))
+    (first, last), shares = means(run.step_seconds, tenths), [worked(readings, *bounds) for bounds in ENDS]
     return Soaked(
         steps=len(run) - 1,
-        seconds=means(run.step_seconds, tenths),
+        seconds=(first * shares[0], last * shares[1]),
         contacts=means(run.n_contacts, tenths),
         impacts=len(run.impacts),
         gain=float(energy_gains(run.impacts).max(initial=0.0)),
@@ -175,8 +190,8 @@ def means(values: Array, parts: tuple[slice, slice]) -> tuple[float, float]:
 
 
 @contextmanager
-def memory(file: Path) -> Iterator[Readings]:
-    """Give a list that the memory of this process and the length of a file are written to, in bytes."""
+def watched(file: Path) -> Iterator[Readings]:
+    """Give a list that looks at this process and at a file are written to."""
     readings: Readings = []
     done = Event()
 
@@ -184,7 +199,8 @@ def memory(file: Path) -> Iterator[Readings]:
         while not done.wait(LOOK):
             pages = int(Path("/proc/self/statm").read_text().split()[1])
             written = file.stat().st_size if file.exists() else 0
-            readings.append((pages * os.sysconf("SC_PAGE_SIZE"), written))
+            taken = pages * os.sysconf("SC_PAGE_SIZE")
+            readings.append(Reading(taken, written, process_time(), perf_counter()))
 
     watcher = Thread(target=look, daemon=True)
     if Path("/proc/self/statm").exists():
@@ -197,14 +213,27 @@ def memory(file: Path) -> Iterator[Readings]:
             watcher.join()
 
 
-def growth(readings: Readings) -> float:
-    """Return by how much memory has grown from a tenth of the run to nine tenths, MB, as its file tells.
+def part(readings: Readings, begin: float, end: float) -> Readings:
+    """Return the readings of a part of a run, as its file tells: at its end all is read back."""
+    whole = max((reading.written for reading in readings), default=0)
+    return [reading for reading in readings if begin * whole <= reading.written <= end * whole]
 
-    At the end the whole run is read back, which takes what it takes.
+
+def growth(readings: Readings) -> float:
+    """Return by how much the least memory of the late part is above that of the early one, MB.
+
+    What waits for the disk comes and goes, so that the least is what a run holds on to.
     """
-    whole = max((written for _, written in readings), default=0)
-    within = [taken for taken, written in readings if 0.1 * whole <= written <= 0.9 * whole]
-    return (within[-1] - within[0]) / 1e6 if within else 0.0
+    early, late = ([reading.memory for reading in part(readings, *bounds)] for bounds in (EARLY, LATE))
+    return (min(late) - min(early)) / 1e6 if early and late else 0.0
+
+
+def worked(readings: Readings, begin: float, end: float) -> float:
+    """Return the share of its time in which a processor worked on a part of a run, one if that is short."""
+    within = part(readings, begin, end)
+    if len(within) < 2:
+        return 1.0
+    return (within[-1].worked - within[0].worked) / (within[-1].passed - within[0].passed)
 
 
 COLUMNS = ["run", "steps", "µs/step", "contacts", "impacts", "gain, J", "rise, J", "overlap, m", "MB"]
@@ -213,9 +242,10 @@ COLUMNS += ["failed"]
 
 def sheet(rows: Mapping[str, Soaked], seconds: float) -> Sheet:
     """Return the table of all runs."""
-    note = "µs/step and contacts: first and last tenth. Gain: of an impact; rise: of the whole energy in a "
-    note += "step, motors included. MB: growth of the process from a tenth to nine tenths of the run, "
-    note += "in short ones with the buffers of its file, which fill up in some 40,000 steps."
+    note = "µs/step, of the processor, and contacts: first and last tenth. Gain: of an impact; rise: of the "
+    note += "whole energy in a step, motors included. MB: growth of the least memory from 0.1 to 0.3 of the "
+    note += "run to that from 0.7 to 0.9, in short ones with the buffers of its file, which fill up in some "
+    note += "40,000 steps."
     return Sheet(f"Runs of {seconds:g} s", COLUMNS, [[name, *cells(row)] for name, row in rows.items()], note)
 
 
