@@ -29,7 +29,6 @@ def test_a_soak_that_stops_says_why():
 
 def test_memory_that_comes_and_goes_is_no_growth_and_another_process_costs_no_time():
     """Blocks wait for the disk, then go: a saw of 40 MB. Of every second another process has half."""
-    soak = importlib.import_module("soak")
     saw = [soak.Reading(300_000_000 + 10_000_000 * (k % 5), k, 0.5 * k, float(k)) for k in range(101)]
     growing = [reading._replace(memory=reading.memory + 100_000 * reading.written) for reading in saw]
     assert soak.growth(saw) == 0.0
