@@ -166,6 +166,16 @@ def test_a_tilted_cylinder_rests_on_the_lowest_point_of_its_rim(tilt, yaw):
     assert len(found.contacts) == (4 if tilt < 1e-9 else 5 if tilt < 1e-3 else len(found.contacts))
 
 
+def test_a_cylinder_that_tips_about_a_fixed_point_of_its_rim_does_so_about_one_contact():
+    """However steep it is: a contact that is another one from some angle on has no past there."""
+    found, keys = Found(Plane(), Cylinder(0.5, 2.0)), set()
+    for tilt in (1e-6, 1e-3, 0.1, 0.19, 0.21, 0.5):
+        R, height = rotation_from_rpy((tilt, 0, 0)), np.cos(tilt) + 0.5 * np.sin(tilt)
+        found.at(Pose(), Pose((0, 0, height), R), 1e-6 * tilt)
+        keys.update(found.key[found.gap <= 1e-9])
+    assert len(keys) == 1
+
+
 RESTING = {
     "box on plane": (Plane(), Box((1, 1, 1)), (0.2, 0.1, 0.5), None),
     "box on box": (Box((2, 2, 1)), Box((1, 1, 1)), (0.7, 0.1, 1.0), None),

@@ -20,7 +20,7 @@ STANDING = 0.2
 """Sine of that angle up to which the rim gets its four fixed points: a cap that is steeper meets the plane in
 its lowest point alone."""
 SAME_POINT = 1e-9
-"""1 - cos of the angle on the rim within which the lowest point is one of the fixed ones."""
+"""1 - cos of the angle on the rim within which a fixed point is the lowest one."""
 RIM_FEATURES = 5
 """Of each cap: four points of its rim that are fixed to the cylinder, then the lowest one."""
 
@@ -64,7 +64,8 @@ def plane_box(ID, XD, pair, a, b):
 def plane_cylinder(ID, XD, pair, a, b):
     """The lowest point of each rim; where a cap is nearly level also four fixed points of its rim.
 
-    So a standing cylinder keeps its contacts, and one that tips or rolls does so about its true lowest point.
+    So a standing cylinder keeps its contacts, and one that tips or rolls does so about its true lowest point,
+    which is one contact from beginning to end: a fixed point that is there gives way to it.
     """
     n, u = load(XD, a + P_AXIS), load(XD, b + P_AXIS)
     r, half = get(XD, b + P_SIZE), get(XD, b + P_SIZE + 1)
@@ -77,8 +78,7 @@ def plane_cylinder(ID, XD, pair, a, b):
             for k in range(4):
                 side = r if k < 2 else -r
                 arm = side * load(XD, b + P_ROTATION + 4 * (k & 1))
-                add_point(ID, XD, pair, a, centre + arm, 0.0, RIM_FEATURES * cap + k)
-                if lowest and dot(arm, down) > (1.0 - SAME_POINT) * r * tilt:
-                    lowest = False
+                if not lowest or dot(arm, down) <= (1.0 - SAME_POINT) * r * tilt:
+                    add_point(ID, XD, pair, a, centre + arm, 0.0, RIM_FEATURES * cap + k)
         if lowest:
             add_point(ID, XD, pair, a, centre + (r / tilt) * down, 0.0, RIM_FEATURES * cap + 4)
