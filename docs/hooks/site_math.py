@@ -161,12 +161,17 @@ def _group(reader: _Reader, opening: str) -> str:
     if opening == "[" and ";" in kinds:
         return _matrix([[_joined(row)] for row in rows])
     inside = "<mo>;</mo>".join(_joined(row) for row in rows)
-    return f"<mrow><mo>{opening}</mo>{inside}<mo>{closing}</mo></mrow>"
+    return f"<mrow>{_bracket(opening)}{inside}{_bracket(closing)}</mrow>"
+
+
+def _bracket(text: str) -> str:
+    """Return a bracket of the size of a letter: what is tall is a matrix, with brackets of its own."""
+    return f'<mo stretchy="false">{text}</mo>'
 
 
 GAP = '<mspace width="2em"/>'
 COMMA = "<mo>,</mo>"
-ROW_BEGIN, ROW_END = "<mrow><mo>[</mo>", "<mo>]</mo></mrow>"
+ROW_BEGIN, ROW_END = f"<mrow>{_bracket('[')}", f"{_bracket(']')}</mrow>"
 
 
 def _joined(cells: list[str]) -> str:
@@ -222,6 +227,8 @@ def _word(text: str, reader: _Reader) -> str:
     """Return a word, apart from the words and names beside it."""
     around = reader.tokens[max(0, reader.place - 3) : reader.place - 1], reader.tokens[reader.place :][:2]
     before, after = ("&nbsp;" if _is_gap(tokens) else "" for tokens in (around[0][::-1], around[1]))
+    if around[0] and around[0][0][0] == "name" and _is_word(around[0][0][1]):
+        before = ""  # the word before has made the gap
     return f"<mtext>{before}{escape(text)}{after}</mtext>"
 
 

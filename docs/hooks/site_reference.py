@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from mcpframe.cli import app
-from mcpframe.scene.settings import Adaptive, Output, Settings, Stepping
+from mcpframe.scene.settings import Adaptive, LayerSettings, Output, Settings, Stepping, Switching
 from mcpframe.solving.plugin import AbstractPlugin, Option, describe_options
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS, Registry
 from mcpframe.studies.study.reference import reference
@@ -30,8 +30,9 @@ def study_keys() -> str:
 
 
 def stepping_keys() -> str:
-    """Return the tables of the keys of [stepping], [output] and [adaptive]."""
-    tables = {"stepping": Stepping, "output": Output, "adaptive": Adaptive}
+    """Return the tables of the keys of [stepping], those within it, [output] and [adaptive]."""
+    tables = {"stepping": Stepping, "stepping.layer": LayerSettings, "stepping.switching": Switching}
+    tables |= {"output": Output, "adaptive": Adaptive}
     return "\n".join(
         line for name, kind in tables.items() for line in (f"## `[{name}]`", "", *_settings(kind), "")
     )
@@ -61,7 +62,9 @@ def _settings(settings: type[Settings]) -> Iterator[str]:
 
 
 def _value(default: Any) -> str:
-    return f'"{default.name}"' if isinstance(default, AbstractPlugin) else repr(default).replace("'", '"')
+    if isinstance(default, AbstractPlugin):
+        return f'"{default.name}"'
+    return "{}" if isinstance(default, Settings) else repr(default).replace("'", '"')
 
 
 def solvers() -> str:

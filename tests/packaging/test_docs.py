@@ -12,7 +12,7 @@ import pytest
 
 import mcpframe as mf
 from mcpframe.cli import main
-from mcpframe.scene.settings import Adaptive, Output, Stepping
+from mcpframe.scene.settings import Adaptive, LayerSettings, Output, Stepping, Switching
 from mcpframe.solving.plugin import describe_options
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
 from mcpframe.studies.study.study import RunSettings
@@ -109,7 +109,7 @@ def test_the_reference_has_every_key_of_a_study_and_of_stepping(site):
     study, stepping = (text_of(site / "reference" / f"{name}.html") for name in ("study-file", "stepping"))
     for settings in (RunSettings, *KINDS.values()):
         assert all(plain(field.description) in study for field in settings.model_fields.values())
-    for settings in (Stepping, Output, Adaptive):
+    for settings in (Stepping, LayerSettings, Switching, Output, Adaptive):
         assert all(plain(field.description) in stepping for field in settings.model_fields.values())
 
 
@@ -175,6 +175,8 @@ def test_equations_are_shown_as_such_and_commands_as_code(hooks):
     ElementTree.fromstring(shown.replace("&nbsp;", " "))
     after = "<msup><mi>v</mi><mrow><mn>+</mn></mrow></msup><mo>−</mo><mi>v</mi>"
     assert after in site_math.equation("v+ - v")
+    words = "<mtext>&nbsp;over&nbsp;</mtext><mtext>children&nbsp;</mtext>"
+    assert words in site_math.equation("P + Σ over children φ"), "one gap between two words"
 
 
 def test_columns_of_equations_stay_columns(hooks):

@@ -41,10 +41,10 @@ const Charts = (() => {
     const showlegend = layout.showlegend ?? names.length > 1;
     const item = 48 + 7 * Math.max(...names.map((name) => name.length)), rows = Math.ceil(names.length / Math.max(1, Math.floor(width / item)));
     const room = below && showlegend ? 18 * rows + 8 : 0;
+    const tall = Math.max(height, below ? 0 : 19 * names.length + 90) + room;
     const legend = below
       ? { orientation: "h", x: 0, xanchor: "left", y: 0, yref: "container", yanchor: "bottom" }
-      : { x: 1.02, xanchor: "left", y: 1, yanchor: "top" };
-    const tall = Math.max(height, below ? 0 : 19 * names.length + 90) + room;
+      : { x: 1.02, xanchor: "left", y: 1 - 24 / tall, yanchor: "top" };  // below the buttons
     const full = {
       font: { family: FONT, size: 12.5, color: "#222" }, paper_bgcolor: "white", plot_bgcolor: "white",
       margin: { l: 60, r: 14, t: 14, b: 52 + room }, hovermode: "closest",
