@@ -163,6 +163,8 @@ class Pile(Search):
             self.iterations += search.iterations
             self.said += search.said
             self.offer(r, f"few contacts, {search.method}")
+            if search.residual > self.goal:
+                return
 
     def offer(self, r: Array, method: str) -> None:
         """Keep a point if it is the best, for those too who may have to stop the search."""
