@@ -133,8 +133,12 @@ class Diagnosis:
 
     @cached_property
     def growth(self) -> float:
-        """Largest growth rate of the layer, 1/s; the rigid forces are stable where it is negative."""
-        return self.layer.growth(self.A)
+        """Largest growth rate of the layer, 1/s; the rigid forces are stable where it is negative.
+
+        Limits have no layer: they are eliminated.
+        """
+        A, n_l = self.A, self.n - self.step.n_u
+        return self.layer.growth(A[n_l:, n_l:] - A[n_l:, :n_l] @ _solved(A[:n_l, :n_l], A[:n_l, n_l:]))
 
     @property
     def is_stable(self) -> bool:

@@ -80,14 +80,14 @@ class Switching(Settings):
     dwell: int = Field(default=3, ge=1, description="steps running in which they may, before they are")
     slip_speed: Positive = Field(
         default=1e-3,
-        description="speed with which surfaces that are at their friction must really slide, m/s",
+        description="speed with which surfaces that are at their friction must really slide, m/s or rad/s",
     )
     agreement: Positive = Field(
         default=0.1,
         description="share of the largest force by which forces of the layer may differ from rigid ones",
     )
-    damped: Positive = Field(
-        default=1.0, description="share of the largest force that dampers along normals may take"
+    moving: Positive = Field(
+        default=0.1, description="share of what the layer stores that motions in it may have, of energy"
     )
     settle: Positive = Field(
         default=1.0,

@@ -47,7 +47,7 @@ from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
 from mcpframe.simulation.hosting import HostStages
-from mcpframe.simulation.judged import check_judged
+from mcpframe.simulation.judged import judged_groups
 from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
@@ -63,6 +63,8 @@ from mcpframe.simulation.step.advance import advance
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.step.contact_model.judging import judge
 from mcpframe.simulation.stops import NoMotionError, StoppedError, why_contradicted, why_endless, why_unmoved
+from mcpframe.solving.registry import formulation as find_formulation
+from mcpframe.solving.stages import FormulationStages
 
 Indices = NDArray[np.int64]
 
@@ -109,8 +111,10 @@ class Engine:
             )
         if self._formulation is not None:
             self._solver = stepping.solver.stage(self._exact)
+        self._stages, self._groups = self._formulation, list[Indices]()
         if stepping.diagnoses:
-            check_judged(scene, laws, self._formulation is not None)
+            self._groups = judged_groups(scene, self.detector.materials, laws)
+            self._stages = self._formulation or self._judging()
         self._host = HostStages(scene, Together(model, foreign), self.detector, (self._IE, self._XE), observe)
         start = scene.initial_state()
         self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
@@ -130,6 +134,16 @@ class Engine:
             loops = self._IE, self._XE, self._IQ
             self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops, self._A)
         self._A[at.DETECT] = address(self._body.detection)
+
+    def _judging(self) -> FormulationStages:
+        """Return kernels that write rows for the judge, where the problems that are solved are Python's.
+
+        Those of operational space: whether forces are unique does not depend on coordinates.
+        """
+        skeleton, laws = self.scene.model.tree.skeleton, self._law_rows
+        stages = find_formulation("os").stages(skeleton, self._IE, laws, laws, self.scene.stepping.dt)
+        assert stages is not None
+        return stages
 
     def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
         """Return which stages are Python's, and what steps ask."""
@@ -162,8 +176,8 @@ class Engine:
             address(rigidify),
             address(write_pieces),
         )
-        if self._formulation is not None:
-            stages = self._formulation
+        if self._stages is not None:
+            stages = self._stages
             A[[at.PLAN, at.ASSEMBLE, at.CONSTANTS]] = stages.plan, stages.assemble, stages.constants
             A[[at.RECOVER, at.RESPOND]] = stages.recover, stages.respond
         if self._solver is not None:
@@ -175,7 +189,7 @@ class Engine:
         scene, tree = self.scene, self.scene.model.tree
         link = self._shape_link
         n_rows = int(self._IE[N_LOOP_ROWS])
-        stages, laws = (self._formulation, self._solver), (self._laws, self._layers)
+        stages, laws = (self._stages, self._solver), (self._laws, self._layers)
         judged = scene.stepping.diagnoses
         lasting = judged or scene.stepping.integrator == "rk4"
         together = capacity if lasting else together  # their stages hold all that touches at once
@@ -183,6 +197,8 @@ class Engine:
         work = Workspace(tree, *stages, *sizes, *laws, self._exact, lasting, judged)
         work.take_settings(scene)
         work.take_laws(self._law_rows)
+        if judged:
+            work.take_groups(self._groups)
         work.take_hinges(tree, self._motors)
         work.integers(at.FLOATING)[:] = floating_trees(tree, self._IE, self._XE)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)

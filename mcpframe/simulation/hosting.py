@@ -385,6 +385,9 @@ class HostStages:
         impulses[n_l:, 3] = np.einsum("ui,ui->u", step.contacts.normals[:, :3], outcome.impulses)
         work.integers(at.MODES)[:n_l] = 0
         work.integers(at.MODES)[n_l:n] = [MODES.index(mode) for mode in outcome.modes]
+        if work.IS[at.DIAGNOSES]:
+            unknowns = np.concatenate([outcome.p_l, outcome.beta])
+            work.doubles(at.Z)[self.IE[loops.N_ROWS] :][: unknowns.size] = unknowns
         work.XS[at.DRIFT] = outcome.drift
 
     def _observe(self, where: int, h: float) -> int:

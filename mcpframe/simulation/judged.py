@@ -1,34 +1,48 @@
-"""Which scenes can have their steps judged, and so their contacts switch between models."""
+"""What of laws a judge of contact models reads; see `mcpframe.simulation.step.contact_model`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpframe.contact.detection.materials import Material
 from mcpframe.contact.law import LawRows
 from mcpframe.exceptions import OptionError
 from mcpframe.scene.scene import Scene
-from mcpframe.simulation.memory.workspace import lasting_forms
+from mcpframe.simulation.memory.law_groups import pack_groups
 
 
-def check_judged(scene: Scene, laws: Sequence[LawRows], native: bool) -> None:
-    """Raise OptionError where steps cannot be judged.
+def judged_groups(
+    scene: Scene, materials: Sequence[Material], laws: Sequence[LawRows]
+) -> list[NDArray[np.int64]]:
+    """Return the groups of all laws.
 
     Args:
-        scene: asks for it.
-        laws: of its contacts and limits.
-        native: whether the formulation writes its problems in compiled code.
+        scene: asks for steps to be judged.
+        materials: of its contacts.
+        laws: rows of these, and of limits.
+
+    Raises:
+        OptionError: a law is not of such groups.
     """
+    groups = [pack_groups(law) for law in laws]
+    for group, material in zip(groups, materials, strict=False):
+        if group is None:
+            name = "coulomb" if material.law is None else material.law.name
+            raise OptionError(f"{_asked(scene)}: {WHY.format(name=name)}")
+    return [group for group in groups if group is not None]
+
+
+WHY = (
+    "the law {name!r} cannot be judged: beside a normal force its unknowns are neither groups that share "
+    "out a part of it, nor discs, nor between bounds or free"
+)
+
+
+def _asked(scene: Scene) -> str:
     stepping = scene.stepping
-    asked = (
-        "diagnose = true" if stepping.switches == "never" else f"contact_model = {stepping.contact_model!r}"
-    )
-    if not native:
-        raise OptionError(f"{asked}: formulation {stepping.formulation.name!r} has no kernels; os has")
-    if scene.adaptive is not None:
-        raise OptionError(f"{asked}: not together with [adaptive]")
-    if stepping.switches != "never" and any(law.layer is not None for law in laws):
-        raise OptionError(
-            f"{asked}: a law has a layer of its own; give contacts that one by [stepping.layer]"
-        )
-    if not all(lasting_forms(law) for law in laws):
-        raise OptionError(f"{asked}: contacts need Coulomb's friction or none; a law has other rows")
+    if stepping.switches == "never":
+        return "diagnose = true"
+    return f"contact_model = {stepping.contact_model!r}"

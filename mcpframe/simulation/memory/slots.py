@@ -19,6 +19,7 @@ from mcpframe.jit import inline
 from mcpframe.jit.lapack import EIGENVALUE_WORK
 from mcpframe.jit.memory import VECTOR, Memory, columns
 from mcpframe.problem.cone import JUDGING
+from mcpframe.simulation.memory.law_groups import LAW_GROUPS as LAW_GROUPS_ROW
 from mcpframe.solving.stages import SHIFTS as N_SHIFTS
 from mcpframe.solving.stages import SOFTNESS as N_SOFTNESS
 from mcpframe.spatial.lanes import get, put
@@ -68,11 +69,11 @@ CERTIFY_EVERY, CERTIFY_TOL = count(), number()
 DIAGNOSES, SWITCHES, DWELL = count(), count(), count()
 """Whether steps are judged, see `contact_model`; whether contacts switch; steps before that."""
 NEVER, ONCE, BOTH = range(3)
-YIELD_MARGIN, RIGID_MARGIN, SLIP_SPEED, AGREEMENT, DAMPED, SETTLE = (number() for _ in range(6))
+YIELD_MARGIN, RIGID_MARGIN, SLIP_SPEED, AGREEMENT, MOVING, SETTLE = (number() for _ in range(6))
 NEAR_RIGID, TOLD_K, TOLD_C = number(), number(), number()
 """NEAR of rigid contacts; stiffness and damping of the layer, by which stability is judged."""
-MOST_TOLD, TOLD_ROOM = count("told"), count("told_room")
-"""Most normals and tangents that are judged."""
+MOST_TOLD, TOLD_ROOM, SPINS = count("told"), count("told_room"), count()
+"""Most normals and tangents that are judged; whether moments of some law are."""
 
 # What a step changes, and what is undone with it where it does not go through.
 N_TOUCHING, N_CLOSED, N_TAKEN, N_KNOWN, N_REMEMBERED, N_PLANNED, N_HITS, MOVED = (count() for _ in range(8))
@@ -117,6 +118,10 @@ MARGIN, GROWTH, JUMP, LAYER_ENERGY, WHEN, PART, REFERRED_AT = (number() for _ in
 """Of the step that was judged last: which test has told whether its answer is unique, margin, growth; jump of
 the forces where it was switched before it, NaN if not, and energy of the layer. Time of what is looked at;
 length of the last part; contacts with a reference, and since when; contacts whose forces are noted."""
+N_TOLD_LIMITS, N_TOLD_NORMALS, N_TOLD, N_TOLD_ALL = (count() for _ in range(4))
+KINETIC, RIGID_JUMP = number(), number()
+"""Rows that were judged: limits, with normals, with tangents, with what is eliminated. Energy of motions
+along them; by how much forces would change if contacts were rigid."""
 
 # The rows that are recorded.
 N_OUT, N_OUT_CONTACTS, MAX_OUT, MAX_OUT_CONTACTS, MAX_OUT_IMPACTS = (count() for _ in range(5))
@@ -152,10 +157,14 @@ MEMORIES_BEFORE = doubles("touching", "memory")
 REFERRED_KEYS, REFERENCES = integers("touching"), doubles("touching", 2)
 NOTED_KEYS, NOTED = integers("touching"), doubles("touching", 8)
 """Contacts that pressed in the last step that was rigid: normals and forces."""
-# What is judged: where the components of a row begin and whose they are; weights of rows and columns;
-# matrices; scratch.
-TOLD_ROWS, TOLD_WEIGHTS = integers("told_row", 2), doubles("told_row", 8)
-TOLD_A, TOLD_S = doubles("told_row", "told_row"), doubles("told_row", "told_row")
+# What is judged: wrenches of contacts, groups of their laws and which of these stick; where the components of
+# a row begin and whose they are; weights of rows and columns; matrices; scratch.
+WRENCHES, STUCK = doubles("judged", 8), integers("judged")
+LAW_GROUPS = integers("judged_law", LAW_GROUPS_ROW)
+TOLD_ROWS, TOLD_WEIGHTS = integers("told_row", 2), doubles("told_row", 16)
+TOLD_A, TOLD_S = doubles("told_row", "told_row"), doubles("told_row + 1", "told_row")
+SPUN = doubles("judged", 8)
+"""Relative spins of contacts about n, t_1 and t_2, and what they change by, as in SEEN."""
 TOLD_WORK, TOLD_LAPACK = doubles("told_room"), integers(EIGENVALUE_WORK)
 # Those of them that are resolved while others wait, where impacts are sequential.
 STRIKING = integers("touching", CONTACT_ROW)

@@ -22,6 +22,7 @@ from mcpframe.multibody.model.tree import Tree
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.law_groups import G_FIRST, G_GROUPS, G_USED
 from mcpframe.simulation.memory.layer_packing import LayerTables
 from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, FormulationStages, SolverStage
@@ -113,8 +114,10 @@ class Workspace:
             reduced=together * self.rows if n_loop_rows else 0,
             lasting=n_loop_rows + 3 * capacity if lasting else 0,
             told=told,
-            told_row=told + n_loop_rows if told else 0,
+            told_row=2 * told + n_loop_rows if told else 0,
             told_room=max(3 * told**2, work_size(EXACT_LIMIT)) if told else 0,
+            judged=capacity if judged else 0,
+            judged_law=len(laws[0]) if judged else 0,
             law=len(laws[0]),
             law_data=laws[1].size,
             law_room=scratch_room(laws[0]),
@@ -169,7 +172,7 @@ class Workspace:
         self.IS[at.YIELDING] = stepping.contact_model == "compliant" and stepping.switches == "never"
         self.XS[[at.YIELD_MARGIN, at.RIGID_MARGIN]] = switching.yield_margin, switching.rigid_margin
         self.XS[at.SLIP_SPEED] = switching.slip_speed
-        self.XS[[at.AGREEMENT, at.DAMPED]] = switching.agreement, switching.damped
+        self.XS[[at.AGREEMENT, at.MOVING]] = switching.agreement, switching.moving
         self.XS[[at.SETTLE, at.TOLD_K, at.TOLD_C]] = switching.settle, layer.stiffness, layer.damping
 
     def take_hinges(self, tree: Tree, motors: bool) -> None:
@@ -189,6 +192,13 @@ class Workspace:
         for i, law in enumerate(laws):
             self.integers(at.LAW_FORMS)[i] = lasting_forms(law)
             self.doubles(at.LAW_MU)[i] = law.mu or (law.discs[0][2] if law.discs else 0.0)
+
+    def take_groups(self, groups: Sequence[Indices]) -> None:
+        """Write the groups of laws that are judged, see `law_groups`."""
+        table = self.integers(at.LAW_GROUPS)
+        table[:] = groups
+        used = table[:, G_USED:G_FIRST]
+        self.IS[at.SPINS] = bool(((used >= 0) & (used < FORCE_N))[table[:, G_GROUPS] > 0].any())
 
     def take_limits(self, tree: Tree, restitution: Array, law: int) -> None:
         """Write the joint limits; law: the number of the law of those that turn."""

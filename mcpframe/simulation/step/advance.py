@@ -13,7 +13,12 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
-from mcpframe.simulation.step.contact_model.switching import after_step, is_to_yield, yield_from
+from mcpframe.simulation.step.contact_model.switching import (
+    after_step,
+    count_agreement,
+    is_to_yield,
+    yield_from,
+)
 from mcpframe.simulation.step.layers import stored_energy
 from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.record import record_step
@@ -152,18 +157,21 @@ def advance(
             code = at.NO_MOTION
         if code == at.DONE and IS[at.OVERFLOW] != 0:
             code = at.FULL
-        if code == at.DONE and IS[at.ADAPTIVE] != 0:
-            if begins_again(run):
-                note_impulses(run)
-                go_back(run, X, B)
-                put(IA, REDONE, 1)
-                code = choose_again(run, X, Y, XS[at.START], True)
-                continue
-            code = adapt_after(run, X, Y, k + 1, XS[at.START] + XS[at.DT])
-        if code == at.DONE and is_to_yield(run):
+        if code == at.DONE and IS[at.ADAPTIVE] != 0 and begins_again(run):
+            note_impulses(run)
+            go_back(run, X, B)
+            put(IA, REDONE, 1)
+            code = choose_again(run, X, Y, XS[at.START], True)
+            continue
+        end = begin + (k + 1) * XS[at.DT]
+        if code == at.DONE and is_to_yield(run, X, end):
             go_back(run, X, B)
             code = yield_from(run, X)
             continue
+        if code == at.DONE:
+            code = count_agreement(run, X, end)
+        if code == at.DONE and IS[at.ADAPTIVE] != 0:
+            code = adapt_after(run, X, Y, k + 1, XS[at.START] + XS[at.DT])
         if code != at.DONE:
             go_back(run, X, B)
             break
@@ -171,8 +179,8 @@ def advance(
         # By number, so that blocks change nothing.
         told = IS[at.N_HITS] > 0 or XS[at.JUMP] >= 0.0
         if (k + 1) % IS[at.EVERY] == 0 or told or taken == count:
-            record(run, X, begin + (k + 1) * XS[at.DT])
-        code = after_step(run, X, begin + (k + 1) * XS[at.DT])
+            record(run, X, end)
+        code = after_step(run, X, end)
     if IS[at.ADAPTIVE] != 0:
         spread(I, X, IA, IT, XT)
     if swapped:

@@ -127,20 +127,27 @@ def remember(run, X, h):
 
 
 @callee
+def remembered_energy(run, k):
+    """Return what the springs of remembered layer k store where its contact was found last."""
+    IS, XS, ID = run.IS, run.XS, run.ID
+    law, row = get(IS, IS[at.MEMORY_LAWS] + k), IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH]
+    key = get(IS, IS[at.MEMORY_KEYS] + k)
+    where = place_of(ID, ID[found.CONTACTS] + found.C_KEY, ROW, at.n_found(run), key)
+    if where < 0 or get(IS, IS[at.LAYER_KINDS] + law) == at.HOSTED:
+        return 0.0
+    n, memory = load(XS, row), load(XS, row + 4)
+    offset = dot(n, memory)
+    stretch = memory - offset * n
+    layer, depth = IS[at.LAYERS] + at.LAYER_ROOM * law, offset - at.found_gap(run, where)
+    return layer_energy(XS, layer, depth, dot(stretch, stretch))
+
+
+@callee
 def stored_energy(run):
-    """Return what the springs of layers store where the contacts were found last."""
-    IS, XS, ID, total = run.IS, run.XS, run.ID, 0.0
-    for k in range(IS[at.N_REMEMBERED]):
-        law, row = get(IS, IS[at.MEMORY_LAWS] + k), IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH]
-        key = get(IS, IS[at.MEMORY_KEYS] + k)
-        where = place_of(ID, ID[found.CONTACTS] + found.C_KEY, ROW, at.n_found(run), key)
-        if where < 0 or get(IS, IS[at.LAYER_KINDS] + law) == at.HOSTED:
-            continue
-        n, memory = load(XS, row), load(XS, row + 4)
-        offset = dot(n, memory)
-        stretch = memory - offset * n
-        layer, depth = IS[at.LAYERS] + at.LAYER_ROOM * law, offset - at.found_gap(run, where)
-        total += layer_energy(XS, layer, depth, dot(stretch, stretch))
+    """Return what the springs of all layers store where the contacts were found last."""
+    total = 0.0
+    for k in range(run.IS[at.N_REMEMBERED]):
+        total += remembered_energy(run, k)
     return total
 
 

@@ -239,14 +239,21 @@ def push(run, X, h, kind, again, rise):
 
 
 @callee
-def show_whole(run, X):
-    """Have the formulation's arrays be about all that touches, as in the last push, for Python to read."""
-    if run.IS[at.HOST_PUSH] != 0:
-        return at.DONE
+def write_whole(run, X):
+    """Have the formulation's arrays be about all that touches, as in the last push."""
     code = take_whole(run)
     if code == at.DONE:
         put(run.IS, at.ALL_PUSHED, 0)  # an island may not be in the arrays any more
         code = build(run, X, run.XS[at.TRIAL])
+    return code
+
+
+@callee
+def show_whole(run, X):
+    """Have Python read from the formulation's arrays what all that touches did in the last push."""
+    if run.IS[at.HOST_PUSH] != 0:
+        return at.DONE
+    code = write_whole(run, X)
     if code == at.DONE and run.IS[at.KIND] == DECOMPRESSION:
         lean(run)
     return code

@@ -122,6 +122,14 @@ def relative_velocity(I, X, contacts, c, records, r):
 
 
 @inline
+def relative_spin(I, X, contacts, c):
+    """Return the angular velocity of A relative to B of a contact."""
+    a, b = get(contacts, c + found.C_BODY_A), get(contacts, c + found.C_BODY_B)
+    w_a = load(X, I[BODIES] + a * BODY + B_VELOCITY) if a >= 0 else zero()
+    return w_a - (load(X, I[BODIES] + b * BODY + B_VELOCITY) if b >= 0 else zero())
+
+
+@inline
 def approach(I, X, contacts, c, records, r):
     """Return the normal velocity of A relative to B of a contact, negative where they approach."""
     return dot(load(records, r + NORMAL_AT), relative_velocity(I, X, contacts, c, records, r))

@@ -1,47 +1,50 @@
 """Judge: whether the rigid forces of a step are determined, unique for every load, and stable [S00].
 
-By the compliance A of the step's own problem, for what presses. A contact that slides where the step begins,
-or whose friction is at its limit, slides: its tangential forces are a share f of its normal force. All others
-stick, and their tangents are equations. As in `mcpframe.diagnosis`, which is for single states,
+By the compliance A of the step's own problem, for what presses or stays closed. Of any law, what is at its
+limit is a share f of the normal force or a constant, and what sticks is an equation (`modes`). As in
+`mcpframe.diagnosis`, which is for single states,
 
-    A = R A_all C*,    rows R: n of all, t of what sticks; closures;    columns C: n + f t, t; closures,
+    A = R A_all C*,    rows R: n of all, t of what sticks;    columns C: n + f t, t,
 
-closures eliminated; rows that depend on others leave forces undetermined; with the tangents eliminated, one
-answer for every load where A is a P-matrix; stable where no motion of the layer over A grows.
+with closures and moments that stick eliminated, which no layer makes soft. Rows that depend on others leave
+forces undetermined; with the tangents eliminated, there is one answer for every load where A is a P-matrix;
+it is stable where no motion of the layer over A grows. Limits press, but have no layer.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 from numba import types
 
 from mcpframe.contact.contact import NORMAL
+from mcpframe.contact.law import FORCE_N
 from mcpframe.diagnosis.p_matrix import MINORS, has_positive_pivots, least_margin, p_matrix_decision
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel, matrix_window, window
 from mcpframe.jit.lapack import EIGENVALUE_WORK, INFO, SCRATCH, SIZE, lapack_eigenvalues
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import normal_impulse_of, record_of
-from mcpframe.simulation.step.moving.edges import (
-    edge,
-    edges_of,
-    forms_of,
-    friction_used,
-    mu_of,
-    nearest_edge,
-    rubs,
+from mcpframe.simulation.memory.law_groups import BOUNDED
+from mcpframe.simulation.memory.slots import key_of, record_of
+from mcpframe.simulation.step.contact_model.modes import (
+    Case,
+    component,
+    components_of,
+    group_of,
+    is_asked,
+    n_groups,
+    normal_form,
+    pressing_of,
+    see_modes,
+    sticks,
 )
 from mcpframe.simulation.step.moving.motion import three
 from mcpframe.solving.stages import A_AT, N_COMPONENTS, SEPARATING, SLIDING, SOFTNESS, STICKING
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put
 
-AT_LIMIT = 1e-6
-"""Share of mu F_n up to which friction is at its limit."""
 REPEATED = 1e-10
 """Pivot, as a share of the largest diagonal entry, below which a row repeats others."""
 FEW = 6
@@ -50,67 +53,8 @@ EIGENVALUE_ROOM = 8
 """Doubles for every row that its eigenvalues take: two parts, and scratch."""
 UNTOLD, UNDETERMINED = 0, -(MINORS + 1)
 """In UNIQUE, beside what `p_matrix_decision` returns: nothing was decided, or rows repeat each other."""
-
-
-class Case(NamedTuple):
-    """The arrays of a run that a judge reads, by their names there."""
-
-    I: Any
-    IE: Any
-    IP: Any
-    XR: Any
-    IS: Any
-    XS: Any
-
-
-@callee
-def friction_of(case, i):
-    """Write impulse i along n, t_1 and t_2 to SLIP; return where that is."""
-    o, impulse = case.IS[at.SLIP] + 4 * i, three(case.XS, case.IS[at.IMPULSES] + 4 * i)
-    for k in range(3):
-        put(case.XS, o + k, dot(impulse, load(case.XS, record_of(case, i) + NORMAL.start + 4 * k)))
-    return o
-
-
-@callee
-def slides_from_start(case, i):
-    """Return whether a rigid contact slides where the step begins; friction against that goes to SLIP."""
-    IS, XS = case.IS, case.XS
-    if IS[at.YIELDING] != 0:
-        return False  # bodies move while the surface of the layer sticks
-    o, u, slip = IS[at.SLIP] + 4 * i, three(XS, IS[at.START_VELOCITIES] + 4 * i), 0.0
-    for k in range(1, forms_of(case, i)):
-        along = dot(u, load(XS, record_of(case, i) + NORMAL.start + 4 * k))
-        put(XS, o + k, along)
-        slip += along * along
-    slip = math.sqrt(slip)
-    if slip <= XS[at.SLIP_SPEED]:
-        return False
-    best = nearest_edge(case, i, o, 1.0)[0] if edges_of(case, i) > 0 else -1
-    full = mu_of(case, i) * normal_impulse_of(case, i)
-    if best >= 0:
-        d_1, d_2 = edge(case, i, best)
-        put(XS, o + 1, full * d_1)
-        put(XS, o + 2, full * d_2)
-    else:
-        put(XS, o + 1, -full * get(XS, o + 1) / slip)
-        put(XS, o + 2, -full * get(XS, o + 2) / slip)
-    return True
-
-
-@callee
-def mode_of_friction(case, i):
-    """Return in which mode what touches presses.
-
-    A rigid contact that slides where the step begins does so, and what is at the limit of its friction, also
-    where it has not begun to.
-    """
-    if normal_impulse_of(case, i) <= 0.0:
-        return SEPARATING
-    if not rubs(case, i) or slides_from_start(case, i):
-        return SLIDING
-    used = friction_used(case, i, friction_of(case, i))
-    return SLIDING if used >= (1.0 - AT_LIMIT) * mu_of(case, i) * normal_impulse_of(case, i) else STICKING
+COLUMN = 8
+"""Where in a row of TOLD_WEIGHTS the weights of its column begin."""
 
 
 @inline
@@ -121,73 +65,129 @@ def compliance(case, f, g, soft):
 
 
 @inline
-def put_row(case, m, form, i, row, column):
-    """Write row m: where its components begin, whose they are, weights of the row and of its column."""
-    IS, XS, o = case.IS, case.XS, case.IS[at.TOLD_WEIGHTS] + 8 * m
-    put(IS, IS[at.TOLD_ROWS] + 2 * m, form)
-    put(IS, IS[at.TOLD_ROWS] + 2 * m + 1, i)
-    for k in range(3):
-        put(XS, o + k, row[k])
-        put(XS, o + 4 + k, column[k])
+def softness(case, i, form):
+    """Return where the yielding of a component of what touches stands."""
+    return case.IS[at.SOFTNESS] + SOFTNESS * i + component(case, i, form)
 
 
 @callee
-def put_tangents(case, m, form, i, size):
-    """Write rows along the tangents of contact i along which its bodies can move; return how many there are.
+def begin_row(case, m, form, i):
+    """Have row m be about what touches, whose components begin at a form; i is -1 for a closure."""
+    IS, o = case.IS, case.IS[at.TOLD_WEIGHTS] + 2 * COLUMN * m
+    put(IS, IS[at.TOLD_ROWS] + 2 * m, form)
+    put(IS, IS[at.TOLD_ROWS] + 2 * m + 1, i)
+    for k in range(2 * COLUMN):
+        put(case.XS, o + k, 0.0)
 
-    Along the axes of the compliance of both tangents, so that one that cannot move is a row of its own.
+
+@inline
+def put_weight(case, m, form, value):
+    """Write a component's weight in row m and in its column."""
+    o = case.IS[at.TOLD_WEIGHTS] + 2 * COLUMN * m + form
+    put(case.XS, o, value)
+    put(case.XS, o + COLUMN, value)
+
+
+@callee
+def put_normal(case, m, form, i):
+    """Write the row of a normal; its column has the shares of it that friction takes."""
+    IS, XS, o = case.IS, case.XS, case.IS[at.TOLD_WEIGHTS] + 2 * COLUMN * m + COLUMN
+    begin_row(case, m, form, i)
+    put_weight(case, m, normal_form(case, i), 1.0)
+    wrench, pressing = IS[at.WRENCHES] + 8 * i, pressing_of(case, i)
+    for g in range(n_groups(case, i)):
+        group = group_of(case, i, g)
+        if group.kind < BOUNDED and not sticks(case, i, g):
+            put(XS, o + group.form_1, get(XS, wrench + group.c_1) / pressing)
+            if group.form_2 >= 0:
+                put(XS, o + group.form_2, get(XS, wrench + group.c_2) / pressing)
+
+
+@callee
+def put_stuck(case, m, form, i, group, size):
+    """Write rows along which the bodies of a group that sticks can move; return how many there are.
+
+    Along the axes of the compliance of its components, so that one that cannot move is a row of its own.
     """
-    soft = case.IS[at.SOFTNESS] + SOFTNESS * i + 3
-    a = compliance(case, form + 1, form + 1, soft + 1)
-    if forms_of(case, i) == 2:
-        put_row(case, m, form, i, (0.0, 1.0, 0.0), (0.0, 1.0, 0.0))
+    f, g = group.form_1, group.form_2
+    a = compliance(case, form + f, form + f, softness(case, i, f))
+    if g < 0:
+        if a > REPEATED * size:
+            begin_row(case, m, form, i)
+            put_weight(case, m, f, 1.0)
         return 1 if a > REPEATED * size else 0
-    b, d = compliance(case, form + 1, form + 2, -1), compliance(case, form + 2, form + 2, soft + 2)
+    b, d = (
+        compliance(case, form + f, form + g, -1),
+        compliance(case, form + g, form + g, softness(case, i, g)),
+    )
     turn = 0.5 * math.atan2(2.0 * b, a - d)
     c, s, n = math.cos(turn), math.sin(turn), 0
-    for axis in ((0.0, c, s), (0.0, -s, c)):
-        own = a * axis[1] * axis[1] + 2.0 * b * axis[1] * axis[2] + d * axis[2] * axis[2]
-        if own > REPEATED * size:
-            put_row(case, m + n, form, i, axis, axis)
+    for x, y in ((c, s), (-s, c)):
+        if a * x * x + 2.0 * b * x * y + d * y * y > REPEATED * size:
+            begin_row(case, m + n, form, i)
+            put_weight(case, m + n, f, x)
+            put_weight(case, m + n, g, y)
             n += 1
     return n
 
 
 @callee
-def list_rows(case):
-    """Write the modes of what touches and the rows of what presses.
+def list_normals(case, most):
+    """Write the modes of what touches and the rows of normals.
 
-    Returns how many normals, tangents and closures there are; -1 where a law is not Coulomb's, or there are
-    more than there is room for.
+    Return how many are of limits, how many there are, -1 without room, and the largest compliance.
     """
-    IS, XS, most = case.IS, case.XS, case.IS[at.MOST_TOLD]
-    n_b, n, size = case.IE[loops.N_ROWS], 0, 0.0
-    form = n_b
+    IS, n, limits, size, form = case.IS, 0, 0, 0.0, case.IE[loops.N_ROWS]
     for i in range(IS[at.N_TOUCHING]):
-        forms, mode = forms_of(case, i), mode_of_friction(case, i)
-        if forms == 0 or n == most:
-            return -1, 0, n_b
-        put(IS, IS[at.LASTING] + i, mode)
-        if mode != SEPARATING:
-            f_1 = f_2 = 0.0
-            if mode == SLIDING and rubs(case, i):
-                o, p = IS[at.SLIP] + 4 * i, normal_impulse_of(case, i)
-                f_1 = get(XS, o + 1) / p
-                f_2 = get(XS, o + 2) / p if forms > 2 else 0.0
-            put_row(case, n, form, i, (1.0, 0.0, 0.0), (1.0, f_1, f_2))
-            size = max(size, compliance(case, form, form, IS[at.SOFTNESS] + SOFTNESS * i + 3))
+        put(IS, IS[at.LASTING] + i, SEPARATING)
+        if is_asked(case, i):
+            if n == most:
+                return 0, -1, 0.0
+            put(IS, IS[at.LASTING] + i, SLIDING if see_modes(case, i) else STICKING)
+            put_normal(case, n, form, i)
+            f = form + normal_form(case, i)
+            size = max(size, compliance(case, f, f, softness(case, i, normal_form(case, i))))
+            limits += 1 if key_of(case, i) < 0 else 0
             n += 1
-        form += forms
-    m, form = n, n_b
+        form += components_of(case, i)
+    return limits, n, size
+
+
+@callee
+def list_stuck(case, m, size, moments, most):
+    """Write rows of forces, or of moments, that stick, from row m on; return the next, -1 without room."""
+    IS, form = case.IS, case.IE[loops.N_ROWS]
     for i in range(IS[at.N_TOUCHING]):
-        if get(IS, IS[at.LASTING] + i) == STICKING:
-            if m + 2 > most:
-                return -1, 0, n_b
-            m += put_tangents(case, m, form, i, size)
-        form += forms_of(case, i)
+        for g in range(n_groups(case, i) if is_asked(case, i) else 0):
+            group = group_of(case, i, g)
+            if sticks(case, i, g) and (group.c_1 < FORCE_N) == moments:
+                if m + 2 > most:
+                    return -1
+                m += put_stuck(case, m, form, i, group, size)
+        form += components_of(case, i)
+    return m
+
+
+@callee
+def list_rows(case):
+    """Write the modes of what touches and the rows of what presses; return whether there is room for them.
+
+    N_TOLD: limits; with normals; with tangents that stick; with what is eliminated, moments and closures.
+    """
+    IS, most, n_b = case.IS, case.IS[at.MOST_TOLD], case.IE[loops.N_ROWS]
+    limits, n, size = list_normals(case, most)
+    m = list_stuck(case, n, size, False, most) if n >= 0 else -1
+    end = list_stuck(case, m, size, True, 2 * most) if m >= 0 else -1
+    if end < 0:
+        return False
     for b in range(n_b):
-        put_row(case, m + b, b, -1, (1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
-    return n, m - n, n_b
+        begin_row(case, end + b, b, -1)
+        put_weight(case, end + b, 0, 1.0)
+    put(IS, at.N_TOLD_LIMITS, limits)
+    put(IS, at.N_TOLD_NORMALS, n)
+    put(IS, at.N_TOLD, m)
+    put(IS, at.N_TOLD_ALL, end + n_b)
+    return True
 
 
 @callee
@@ -196,21 +196,25 @@ def entry(case, r, c, columns):
     IS, XS, total = case.IS, case.XS, 0.0
     f, i = get(IS, IS[at.TOLD_ROWS] + 2 * r), get(IS, IS[at.TOLD_ROWS] + 2 * r + 1)
     g, j = get(IS, IS[at.TOLD_ROWS] + 2 * c), get(IS, IS[at.TOLD_ROWS] + 2 * c + 1)
-    left, right = IS[at.TOLD_WEIGHTS] + 8 * r, IS[at.TOLD_WEIGHTS] + 8 * c + (4 if columns else 0)
-    for k in range(3):
-        for o in range(3):
-            share = get(XS, left + k) * get(XS, right + o)
+    left = IS[at.TOLD_WEIGHTS] + 2 * COLUMN * r
+    right = IS[at.TOLD_WEIGHTS] + 2 * COLUMN * c + (COLUMN if columns else 0)
+    for k in range(components_of(case, i) if i >= 0 else 1):
+        weight = get(XS, left + k)
+        if weight == 0.0:
+            continue
+        for o in range(components_of(case, j) if j >= 0 else 1):
+            share = weight * get(XS, right + o)
             if share != 0.0:
-                soft = IS[at.SOFTNESS] + SOFTNESS * i + 3 + k if i >= 0 and i == j else -1
+                soft = softness(case, i, k) if i >= 0 and i == j else -1
                 total += share * compliance(case, f + k, g + o, soft)
     return total
 
 
 @callee
-def eliminate_last(XS, M, n, width, size):
-    """Eliminate row and column n of a matrix in place, unless they are none."""
+def eliminate_last(XS, M, n, width, least):
+    """Eliminate row and column n of a matrix in place, unless their pivot is no more than that."""
     pivot = get(XS, M + n * width + n)
-    if abs(pivot) <= REPEATED * size:
+    if abs(pivot) <= least:
         return
     for i in range(n):
         share = get(XS, M + i * width + n) / pivot
@@ -220,37 +224,70 @@ def eliminate_last(XS, M, n, width, size):
 
 
 @callee
-def write_told(case, place, m, n_b, columns):
-    """Write A of m rows, closures eliminated, row by row to XS[place]; return its largest diagonal entry."""
-    XS, width, size = case.XS, m + n_b, 0.0
+def copy_part(XS, M, width, first, n, target):
+    """Copy n rows and columns from the first on of a matrix to XS[target], which may be where it begins."""
+    for r in range(n):
+        for c in range(n):
+            put(XS, target + r * n + c, get(XS, M + (first + r) * width + first + c))
+
+
+@callee
+def write_told(case, place, columns):
+    """Write A of normals and tangents, all else eliminated, row by row to XS[place].
+
+    Return the largest diagonal entry of contacts, limits left out.
+    """
+    IS, XS, m, width = case.IS, case.XS, case.IS[at.N_TOLD], case.IS[at.N_TOLD_ALL]
+    own = IS[at.TOLD_WORK]
     for r in range(width):
         for c in range(width):
             put(XS, place + r * width + c, entry(case, r, c, columns))
-        size = max(size, get(XS, place + r * width + r))
+        put(XS, own + r, REPEATED * get(XS, place + r * width + r))
     for k in range(width - 1, m - 1, -1):
-        eliminate_last(XS, place, k, width, size)
+        eliminate_last(XS, place, k, width, get(XS, own + k))
+    copy_part(XS, place, width, 0, m, place)
     largest = 0.0
-    for r in range(m):
-        for c in range(m):
-            put(XS, place + r * m + c, get(XS, place + r * width + c))
+    for r in range(IS[at.N_TOLD_LIMITS], m):
         largest = max(largest, get(XS, place + r * m + r))
     return largest
 
 
 @callee
-def is_determined(case, m, n_b):
-    """Return whether all rows are independent: the compliance without friction has positive pivots."""
-    XS, S = case.XS, case.IS[at.TOLD_S]
-    size = write_told(case, S, m, n_b, False)
+def speed_along(case, r):
+    """Return the speed at which bodies move along row r where the step begins; 0 along a limit."""
+    IS, XS, speed = case.IS, case.XS, 0.0
+    i, weights = get(IS, IS[at.TOLD_ROWS] + 2 * r + 1), IS[at.TOLD_WEIGHTS] + 2 * COLUMN * r
+    if key_of(case, i) < 0:
+        return 0.0
+    u, axes = three(XS, IS[at.START_VELOCITIES] + 4 * i), record_of(case, i) + NORMAL.start - 4 * FORCE_N
+    for k in range(components_of(case, i)):
+        if component(case, i, k) >= FORCE_N:
+            speed += get(XS, weights + k) * dot(u, load(XS, axes + 4 * component(case, i, k)))
+    return speed
+
+
+@callee
+def is_determined(case):
+    """Return whether all rows are independent: the compliance S without friction has positive pivots.
+
+    KINETIC is the energy 1/2 v* S^-1 v of the motions v along them, by the same elimination.
+    """
+    IS, XS, S, m = case.IS, case.XS, case.IS[at.TOLD_S], case.IS[at.N_TOLD]
+    size, v, energy = write_told(case, S, False), IS[at.TOLD_WORK], 0.0
     for k in range(m):
-        pivot = get(XS, S + k * m + k)
-        if not pivot > REPEATED * size:
+        put(XS, v + k, speed_along(case, k))
+    for k in range(m):
+        pivot, own = get(XS, S + k * m + k), get(XS, v + k)
+        if not pivot > (REPEATED * size if k >= IS[at.N_TOLD_LIMITS] else 0.0):
             return False
+        energy += 0.5 * own * own / pivot
         for i in range(k + 1, m):
             share = get(XS, S + i * m + k) / pivot
             if share != 0.0:
+                put(XS, v + i, get(XS, v + i) - share * own)
                 for j in range(k + 1, m):
                     put(XS, S + i * m + j, get(XS, S + i * m + j) - share * get(XS, S + k * m + j))
+    put(XS, at.KINETIC, energy)
     return True
 
 
@@ -261,7 +298,7 @@ def settles_for_sure(case, m):
     Eigenvalues x + i y of A have x >= least of (A + A*)/2 and |y| <= b = |A - A*|/2; motions die out where
     K y² < C² x (x² + y²): for sure where (A + A*)/2 - min(K/C², (K b²/C²)^(1/3)) is definite.
     """
-    XS, A, S = case.XS, case.IS[at.TOLD_A], case.IS[at.TOLD_S]
+    XS, A, S = case.XS, case.IS[at.TOLD_S], case.IS[at.TOLD_WORK]
     K, C, square = XS[at.TOLD_K], XS[at.TOLD_C], 0.0
     for r in range(m):
         for c in range(m):
@@ -275,16 +312,31 @@ def settles_for_sure(case, m):
 
 
 @callee
-def growth_of(case, m, eigenvalues):
+def write_soft(case):
+    """Write A of what has a layer, limits eliminated, to TOLD_S; return how many rows it has."""
+    IS, XS, S = case.IS, case.XS, case.IS[at.TOLD_S]
+    m, limits = IS[at.N_TOLD], IS[at.N_TOLD_LIMITS]
+    copy_part(XS, IS[at.TOLD_A], m, 0, m, S)
+    for k in range(limits):
+        pivot = get(XS, S + k * m + k)
+        for i in range(k + 1, m):
+            share = get(XS, S + i * m + k) / pivot
+            for j in range(k + 1, m):
+                put(XS, S + i * m + j, get(XS, S + i * m + j) - share * get(XS, S + k * m + j))
+    copy_part(XS, S, m, limits, m - limits, S)
+    return m - limits
+
+
+@callee
+def growth_of(case, eigenvalues):
     """Return the largest growth rate of a motion of the layer over A; see `diagnosis.layer`.
 
     Of r² + r a C + a K = 0 for every eigenvalue a = x + i y; of many rows -inf where a bound decides.
     """
     IS, XS = case.IS, case.XS
-    if m > FEW and settles_for_sure(case, m):
+    m = write_soft(case)
+    if m == 0 or (m > FEW and settles_for_sure(case, m)):
         return -math.inf
-    for k in range(m * m):
-        put(XS, IS[at.TOLD_S] + k, get(XS, IS[at.TOLD_A] + k))
     A, work = matrix_window(XS, IS[at.TOLD_S], m, m), window(IS, IS[at.TOLD_LAPACK], EIGENVALUE_WORK)
     scratch = window(XS, IS[at.TOLD_WORK], EIGENVALUE_ROOM * m)
     put(work, SIZE, m)
@@ -314,21 +366,20 @@ def judge(I, IE, IP, XR, IS, XS, eigenvalues):
     put(IS, at.UNIQUE, UNTOLD)
     put(XS, at.MARGIN, math.nan)
     put(XS, at.GROWTH, math.nan)
-    n, tangents, n_b = list_rows(case)
-    m = n + tangents
-    if n <= 0:
+    put(XS, at.KINETIC, math.inf)
+    if not list_rows(case):
         return
-    if m > I[N_DOFS] or not is_determined(case, m, n_b):
+    n, m, M = IS[at.N_TOLD_NORMALS], IS[at.N_TOLD], IS[at.TOLD_A]
+    if n == 0:
+        return
+    if m > I[N_DOFS] or not is_determined(case):
         put(IS, at.UNIQUE, UNDETERMINED)
         return
-    M = IS[at.TOLD_A]
-    size = write_told(case, M, m, n_b, True)
-    put(XS, at.GROWTH, growth_of(case, m, eigenvalues))
+    size = write_told(case, M, True)
+    put(XS, at.GROWTH, growth_of(case, eigenvalues))
     for k in range(m - 1, n - 1, -1):
-        eliminate_last(XS, M, k, m, size)
-    for r in range(n):
-        for c in range(n):
-            put(XS, M + r * n + c, get(XS, M + r * m + c))
+        eliminate_last(XS, M, k, m, REPEATED * size)
+    copy_part(XS, M, m, 0, n, M)
     A, work = matrix_window(XS, M, n, n), window(XS, IS[at.TOLD_WORK], IS[at.TOLD_ROOM])
     put(IS, at.UNIQUE, p_matrix_decision(A, work))
     put(XS, at.MARGIN, least_margin(A, work, XS[at.RIGID_MARGIN]))

@@ -6,9 +6,8 @@ the gap g and opening speed v of now: with the forces λ, δ_n = (λ_n + C v)/K 
 on, δ_t = λ_t/K_t, so that nothing jumps.
 
 *They are rigid again* after so many steps running in which rigid forces are determined, unique by a larger
-margin and stable; what is at its friction really slides; dampers take a small part of the forces; and rigid
-forces, found at the same state with the same modes, agree with those of the layer. Gaps and speeds that are
-left then become references, see `references`.
+margin and stable, the layer has settled and its forces are those that rigid contacts would have (`agreeing`).
+Gaps and speeds that are left then become references, see `references`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,30 +17,24 @@ import math
 
 from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
-from mcpframe.contact.layers.kernels import C_N, C_T, K_N, K_T
+from mcpframe.contact.layers.kernels import C_N, K_N, K_T
 from mcpframe.jit import by_address, callee, inline
-from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.slots import key_of, layer_of, n_found, normal_impulse_of, record_of
+from mcpframe.simulation.memory.slots import key_of, n_found, normal_impulse_of, record_of
+from mcpframe.simulation.step.contact_model.agreeing import TINY, force_on, may_be_rigid
 from mcpframe.simulation.step.contact_model.judging import UNTOLD, judge
 from mcpframe.simulation.step.contact_model.references import reference_of
-from mcpframe.simulation.step.drives import sample_motors, sampled_forces
+from mcpframe.simulation.step.islands import place_unknowns
 from mcpframe.simulation.step.layers import stored_energy, turned
-from mcpframe.simulation.step.moving.edges import forms_of, rubs
-from mcpframe.simulation.step.moving.hold import look_at_modes, mode_of
-from mcpframe.simulation.step.moving.lasting import slide_as_pushed
-from mcpframe.simulation.step.moving.motion import three
-from mcpframe.simulation.step.push import show_whole
-from mcpframe.simulation.step.touching import approach, look, place_of, relative_velocity, touching_place
-from mcpframe.solving.stages import SEPARATING, SLIDING, SOFTNESS
+from mcpframe.simulation.step.moving.hold import write_rows
+from mcpframe.simulation.step.push import write_whole
+from mcpframe.simulation.step.touching import approach, look, place_of, touching_place
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put, store
 
 call_judge = by_address(judge)
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
-TINY = 1e-300
-"""A size that can be divided by."""
 
 
 @inline
@@ -51,12 +44,6 @@ def is_doubtful(run):
     if IS[at.UNIQUE] == UNTOLD:
         return False
     return IS[at.UNIQUE] < 0 or XS[at.MARGIN] <= XS[at.YIELD_MARGIN] or XS[at.GROWTH] >= 0.0
-
-
-@inline
-def force_on(run, i):
-    """Return the mean force on A of what touches over the last part of the step."""
-    return (1.0 / run.XS[at.PART]) * three(run.XS, run.IS[at.IMPULSES] + 4 * i)
 
 
 @callee
@@ -91,21 +78,54 @@ def press(run, X, c, noted, law):
 
 
 @callee
-def begin_to_yield(run, X):
-    """Have contacts yield from X on, where those of now were found, with the forces that were noted."""
-    ID, IS, XS, jump, farthest = run.ID, run.IS, run.XS, 0.0, 0.0
+def set_memories_aside(run):
+    """Copy what contacts remember to where it is kept before a step; none is remembered any more."""
+    IS, XS, n, width = run.IS, run.XS, run.IS[at.N_REMEMBERED], run.IS[at.MEMORY_WIDTH]
+    for k in range(n):
+        put(IS, IS[at.MEMORY_KEYS_BEFORE] + k, get(IS, IS[at.MEMORY_KEYS] + k))
+    for k in range(n * width):
+        put(XS, IS[at.MEMORIES_BEFORE] + k, get(XS, IS[at.MEMORIES] + k))
     put(IS, at.N_REMEMBERED, 0)
+    return n
+
+
+@callee
+def recall(run, key, n):
+    """Take one of n memories that were set aside back as the last; return whether it was there."""
+    IS, XS, width = run.IS, run.XS, run.IS[at.MEMORY_WIDTH]
+    k = place_of(IS, IS[at.MEMORY_KEYS_BEFORE], 1, n, key)
+    for j in range(width if k >= 0 else 0):
+        kept = get(XS, IS[at.MEMORIES_BEFORE] + k * width + j)
+        put(XS, IS[at.MEMORIES] + IS[at.N_REMEMBERED] * width + j, kept)
+    return k >= 0
+
+
+@inline
+def add_memory(run, key, law):
+    """Count what was written as the last memory as that of a contact."""
+    put(run.IS, run.IS[at.MEMORY_KEYS] + run.IS[at.N_REMEMBERED], key)
+    put(run.IS, run.IS[at.MEMORY_LAWS] + run.IS[at.N_REMEMBERED], law)
+    put(run.IS, at.N_REMEMBERED, run.IS[at.N_REMEMBERED] + 1)
+
+
+@callee
+def begin_to_yield(run, X):
+    """Have contacts yield from X on, where those of now were found, with the forces that were noted.
+
+    Those with a layer of their own remember what they did.
+    """
+    ID, IS, XS, jump, farthest = run.ID, run.IS, run.XS, 0.0, 0.0
+    known = set_memories_aside(run)
     for c in range(n_found(run)):
         key, law = at.found_key(run, c), get(ID, ID[found.CONTACTS] + c * ROW + found.C_MATERIAL)
         i = place_of(IS, IS[at.NOTED_KEYS], 1, IS[at.N_NOTED], key)
-        if i < 0 or get(IS, IS[at.LAYER_KINDS] + law) != at.SWITCHED:
-            continue
-        own, offset = press(run, X, c, IS[at.NOTED] + 8 * i, law)
-        k = IS[at.N_REMEMBERED]
-        put(IS, IS[at.MEMORY_KEYS] + k, key)
-        put(IS, IS[at.MEMORY_LAWS] + k, law)
-        put(IS, at.N_REMEMBERED, k + 1)
-        jump, farthest = max(jump, own), max(farthest, offset)
+        if get(IS, IS[at.LAYER_KINDS] + law) != at.SWITCHED:
+            if recall(run, key, known):
+                add_memory(run, key, law)
+        elif i >= 0:
+            own, offset = press(run, X, c, IS[at.NOTED] + 8 * i, law)
+            add_memory(run, key, law)
+            jump, farthest = max(jump, own), max(farthest, offset)
     put(XS, at.NEAR, XS[at.NEAR_RIGID] + farthest)
     put(XS, at.JUMP, jump)
     put(IS, at.YIELDING, 1)
@@ -114,137 +134,64 @@ def begin_to_yield(run, X):
 
 
 @callee
-def largest_force(run):
-    """Return the largest normal force of what touches."""
-    largest = 0.0
-    for i in range(run.IS[at.N_TOUCHING]):
-        largest = max(largest, normal_impulse_of(run, i) / run.XS[at.PART])
-    return largest
+def write_reference(run, X, c, n, time):
+    """Write gap and opening speed of contact c, found at X, as the n-th of those that were noted."""
+    ID, key = run.ID, at.found_key(run, c)
+    contact, record = ID[found.CONTACTS] + c * ROW, ID[found.RECORDS] + c * RECORD
+    put(run.IS, run.IS[at.NOTED_KEYS] + n, key)
+    gap = at.found_gap(run, c) + reference_of(run, key, time)
+    put(run.XS, run.IS[at.NOTED] + 8 * n, gap)
+    put(run.XS, run.IS[at.NOTED] + 8 * n + 1, approach(run.I, X, ID, contact, run.XD, record))
 
 
 @callee
-def is_settled(run, X, i, largest):
-    """Return whether contact i really slides or sticks, and its dampers take but a share of a force."""
-    ID, XD, IS, XS = run.ID, run.XD, run.IS, run.XS
-    c = place_of(ID, ID[found.CONTACTS] + found.C_KEY, ROW, n_found(run), key_of(run, i))
-    k = place_of(IS, IS[at.MEMORY_KEYS], 1, IS[at.N_REMEMBERED], key_of(run, i))
-    if c < 0 or k < 0:
-        return False
-    contact, record, layer = ID[found.CONTACTS] + c * ROW, ID[found.RECORDS] + c * RECORD, layer_of(run, i)
-    n = load(XD, record + NORMAL_AT)
-    velocity, force = relative_velocity(run.I, X, ID, contact, XD, record), force_on(run, i)
-    if get(XS, layer + C_N) * abs(dot(n, velocity)) > XS[at.DAMPED] * largest:
-        return False
-    if not rubs(run, i):
-        return True
-    memory = load(XS, IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH] + 4)
-    pull = (force - dot(n, force) * n) - get(XS, layer + K_T) * (memory - dot(n, memory) * n)
-    slip = (velocity - dot(n, velocity) * n) + (1.0 / max(get(XS, layer + C_T), TINY)) * pull
-    if mode_of(run, i) == SLIDING:
-        return dot(slip, slip) > XS[at.SLIP_SPEED] * XS[at.SLIP_SPEED]
-    return math.sqrt(dot(pull, pull)) <= XS[at.AGREEMENT] * largest
-
-
-@callee
-def all_settled(run, X, largest):
-    """Return whether the layer has settled everywhere."""
-    for i in range(run.IS[at.N_TOUCHING]):
-        pressed = key_of(run, i) >= 0 and mode_of(run, i) != SEPARATING
-        if pressed and not is_settled(run, X, i, largest):
-            return False
-    return True
-
-
-@callee
-def rigid_jump(run, X, time):
-    """Return by how much normal forces differ from those of rigid contacts in the same modes at X.
-
-    Infinite where these are not to be had, or one of them pulls. What was found is not that of X any more.
-    """
-    IS, XS, jump = run.IS, run.XS, 0.0
-    for i in range(IS[at.N_TOUCHING]):
-        if mode_of(run, i) == SLIDING and rubs(run, i):
-            slide_as_pushed(run, i)
-        for k in range(SOFTNESS):
-            put(XS, IS[at.SOFTNESS] + SOFTNESS * i + k, 0.0)
-    sample_motors(run, X, time)
-    sampled_forces(run, X)
-    if look_at_modes(run, X, time) < 0:
-        return math.inf
-    form = run.IE[loops.N_ROWS]
-    for i in range(IS[at.N_TOUCHING]):
-        if mode_of(run, i) != SEPARATING:
-            force = get(XS, IS[at.FORCE] + form)
-            if force <= 0.0:
-                return math.inf
-            jump = max(jump, abs(force - normal_impulse_of(run, i) / XS[at.PART]))
-        form += forms_of(run, i)
-    return jump
-
-
-@callee
-def may_be_rigid(run, X, time):
-    """Return whether contacts that yield may be rigid from X on; JUMP is by how much forces would change.
-
-    Where nothing presses they may.
-    """
+def take_references(run, n, time):
+    """Have the n contacts that were noted be counted from their gaps."""
     IS, XS = run.IS, run.XS
-    largest = largest_force(run)
-    put(XS, at.JUMP, 0.0)
-    if largest == 0.0:
-        return True
-    unique = IS[at.UNIQUE] > 0 and not XS[at.MARGIN] <= XS[at.RIGID_MARGIN] and XS[at.GROWTH] < 0.0
-    if not unique or not all_settled(run, X, largest):
-        return False
-    put(XS, at.JUMP, rigid_jump(run, X, time))
-    return XS[at.JUMP] <= XS[at.AGREEMENT] * largest
+    for k in range(n):
+        put(IS, IS[at.REFERRED_KEYS] + k, get(IS, IS[at.NOTED_KEYS] + k))
+        for j in range(2):
+            put(XS, IS[at.REFERENCES] + 2 * k + j, get(XS, IS[at.NOTED] + 8 * k + j))
+    put(IS, at.N_REFERRED, n)
+    put(XS, at.REFERRED_AT, time)
 
 
 @callee
 def become_rigid(run, X, time):
     """Have contacts be rigid from X on, where those of now were found; what the layer leaves is kept."""
-    ID, XD, IS, XS = run.ID, run.XD, run.IS, run.XS
-    width, n = IS[at.MEMORY_WIDTH], 0
-    for k in range(IS[at.N_REMEMBERED]):
-        key, row = get(IS, IS[at.MEMORY_KEYS] + k), IS[at.MEMORIES] + k * width
-        c = place_of(ID, ID[found.CONTACTS] + found.C_KEY, ROW, n_found(run), key)
+    ID, IS, n = run.ID, run.IS, 0
+    known = set_memories_aside(run)
+    for c in range(n_found(run)):
+        key, law = at.found_key(run, c), get(ID, ID[found.CONTACTS] + c * ROW + found.C_MATERIAL)
         i = touching_place(run, key)
-        if c >= 0 and i >= 0 and normal_impulse_of(run, i) > 0.0:
-            speed = approach(run.I, X, ID, ID[found.CONTACTS] + c * ROW, XD, ID[found.RECORDS] + c * RECORD)
-            put(XS, row, at.found_gap(run, c) + reference_of(run, key, time))
-            put(XS, row + 1, speed)
-            put(IS, IS[at.MEMORY_LAWS] + n, k)
+        if get(IS, IS[at.LAYER_KINDS] + law) != at.SWITCHED:
+            if recall(run, key, known):
+                add_memory(run, key, law)
+        elif i >= 0 and normal_impulse_of(run, i) > 0.0:
+            write_reference(run, X, c, n, time)
             n += 1
-    for r in range(n):
-        k = get(IS, IS[at.MEMORY_LAWS] + r)
-        put(IS, IS[at.REFERRED_KEYS] + r, get(IS, IS[at.MEMORY_KEYS] + k))
-        for j in range(2):
-            put(XS, IS[at.REFERENCES] + 2 * r + j, get(XS, IS[at.MEMORIES] + k * width + j))
-    put(IS, at.N_REFERRED, n)
-    put(XS, at.REFERRED_AT, time)
-    put(IS, at.N_REMEMBERED, 0)
+    take_references(run, n, time)
+    note_forces(run)  # those of the layer are what it would begin with, were it to yield again at once
     put(IS, at.YIELDING, 0)
-    put(XS, at.NEAR, XS[at.NEAR_RIGID])
+    put(run.XS, at.NEAR, run.XS[at.NEAR_RIGID])
 
 
 @callee
-def go_on_yielding(run, X, time):
-    """Count the steps in which contacts may be rigid, and have them be so after enough of them."""
-    IS, XS = run.IS, run.XS
-    agrees = may_be_rigid(run, X, time)
-    put(IS, at.AGREED, IS[at.AGREED] + 1 if agrees else 0)
-    code = look(run, X, XS[at.NEAR])
-    if code == at.DONE and IS[at.AGREED] >= IS[at.DWELL]:
-        put(XS, at.LAYER_ENERGY, stored_energy(run))
-        become_rigid(run, X, time)
-        return look(run, X, XS[at.NEAR])
-    put(XS, at.JUMP, math.nan)
-    return code
+def show_problem(run, X, time):
+    """Have the arrays of the formulation be about all that touches in the step that was made, up to X.
+
+    That of the middle of its last push; where modes have lasted without one, that of its end.
+    """
+    place_unknowns(run)
+    if run.IS[at.LASTS] != 0:
+        write_rows(run, X, time)
+    else:
+        write_whole(run, run.Z)  # there is room for it, see `Engine`
 
 
 @callee
-def is_to_yield(run):
-    """Judge the step that was made; return whether it is to be made again, with contacts that yield.
+def is_to_yield(run, X, time):
+    """Judge the step that was made, to X at a time; return whether it is to be made again, yielding.
 
     Of one that was made again, what made it so stays on record.
     """
@@ -252,7 +199,7 @@ def is_to_yield(run):
     again = IS[at.SWITCHES] == at.BOTH and IS[at.YIELDING] != 0 and XS[at.JUMP] >= 0.0
     if IS[at.DIAGNOSES] == 0 or again:
         return False
-    show_whole(run, run.Z)  # there is room for it, see `Engine`
+    show_problem(run, X, time)
     call_judge(run.A[at.JUDGE], (run.I, run.IE, run.IP, run.XR, IS, XS, run.A[at.EIGENVALUES]))
     if IS[at.YIELDING] != 0 and not XS[at.JUMP] >= 0.0:
         put(XS, at.LAYER_ENERGY, stored_energy(run))
@@ -270,6 +217,18 @@ def yield_from(run, X):
 
 
 @callee
+def count_agreement(run, X, time):
+    """Count the steps running, the last one to X at a time, after which contacts that yield may be rigid."""
+    IS = run.IS
+    if IS[at.SWITCHES] != at.BOTH or IS[at.YIELDING] == 0:
+        return at.DONE
+    put(run.XS, at.WHEN, time)
+    agrees, is_found = may_be_rigid(run, X, time)
+    put(IS, at.AGREED, IS[at.AGREED] + 1 if agrees else 0)
+    return at.DONE if is_found else look(run, X, run.XS[at.NEAR])
+
+
+@callee
 def after_step(run, X, time):
     """Switch, where that is due, after a step that was taken and has led to X at a time."""
     IS, XS = run.IS, run.XS
@@ -284,6 +243,9 @@ def after_step(run, X, time):
         note_forces(run)
         if IS[at.SWITCHES] == at.ONCE:
             begin_to_yield(run, X)
-    elif IS[at.SWITCHES] == at.BOTH:
-        return go_on_yielding(run, X, time)
+    elif IS[at.SWITCHES] == at.BOTH and IS[at.AGREED] >= IS[at.DWELL]:
+        put(XS, at.JUMP, XS[at.RIGID_JUMP])
+        put(XS, at.LAYER_ENERGY, stored_energy(run))
+        become_rigid(run, X, time)
+        return look(run, X, XS[at.NEAR])
     return at.DONE

@@ -75,35 +75,60 @@ def rubs(run, i):
 
 
 @callee
-def nearest_edge(run, i, place, sign):
-    """Return the edge nearest to the opposite of what stands at XS[place], and how much nearer it is."""
-    best, first, second = -1, -math.inf, -math.inf
-    x = sign * get(run.XS, place + 1)
-    y = sign * get(run.XS, place + 2) if forms_of(run, i) > 2 else 0.0
-    for j in range(edges_of(run, i)):
-        d_1, d_2 = edge(run, i, j)
-        near = -d_1 * x - d_2 * y
-        if near > first:
-            best, first, second = j, near, first
+def nearest_corner(X, Wd, m, first, n, c_1, c_2, x, y):
+    """Return which of n directions of a law is nearest to the opposite of (x, y), and how much nearer it is.
+
+    Directions are columns of Wd [6, m] from X[Wd] on, the first of them number `first`, with components c_1
+    and c_2; c_2 is below zero where there is one component.
+    """
+    best, nearest, second = -1, -math.inf, -math.inf
+    for j in range(n):
+        near = -get(X, Wd + c_1 * m + first + j) * x
+        if c_2 >= 0:
+            near -= get(X, Wd + c_2 * m + first + j) * y
+        if near > nearest:
+            best, nearest, second = j, near, nearest
         elif near > second:
             second = near
-    return best, first - second
+    return best, nearest - second
 
 
 @callee
-def friction_used(run, i, force):
-    """Return how much of mu F_n the friction at XS[force] takes: its length, or by the edges of the cone."""
-    n, least = edges_of(run, i), math.inf
-    if n == 0 or forms_of(run, i) == 2:
-        return tangential(run, force, i)
-    x, y = get(run.XS, force + 1), get(run.XS, force + 2)
+def least_sum(X, Wd, m, first, n, c_1, c_2, x, y):
+    """Return the least sum of n directions of a law, as above, that is (x, y); infinite where none is."""
+    least = math.inf
     for j in range(n):
-        a_1, a_2 = edge(run, i, j)
+        a_1 = get(X, Wd + c_1 * m + first + j)
+        if c_2 < 0:
+            least = min(least, x / a_1) if x * a_1 > 0.0 else (0.0 if x == 0.0 else least)
+            continue
+        a_2 = get(X, Wd + c_2 * m + first + j)
         for k in range(j):
-            b_1, b_2 = edge(run, i, k)
+            b_1, b_2 = get(X, Wd + c_1 * m + first + k), get(X, Wd + c_2 * m + first + k)
             area = a_1 * b_2 - a_2 * b_1
             if abs(area) > PARALLEL:
                 a, b = (x * b_2 - y * b_1) / area, (a_1 * y - a_2 * x) / area
                 if a >= 0.0 and b >= 0.0:
                     least = min(least, a + b)
     return least
+
+
+@callee
+def nearest_edge(run, i, place, sign):
+    """Return the edge nearest to the opposite of what stands at XS[place], and how much nearer it is."""
+    m, Wd = law_of(run, i)
+    c_2, x, y = -1, sign * get(run.XS, place + 1), 0.0
+    if forms_of(run, i) > 2:
+        c_2, y = FORCE_2, sign * get(run.XS, place + 2)
+    return nearest_corner(run.XS, Wd, m, 1, edges_of(run, i), FORCE_1, c_2, x, y)
+
+
+@callee
+def friction_used(run, i, force):
+    """Return how much of mu F_n the friction at XS[force] takes: its length, or by the edges of the cone."""
+    n = edges_of(run, i)
+    if n == 0 or forms_of(run, i) == 2:
+        return tangential(run, force, i)
+    m, Wd = law_of(run, i)
+    x, y = get(run.XS, force + 1), get(run.XS, force + 2)
+    return least_sum(run.XS, Wd, m, 1, n, FORCE_1, FORCE_2, x, y)

@@ -40,6 +40,7 @@ from mcpframe.simulation.step.touching import (
     limit_of,
     limit_speed,
     place_of,
+    relative_spin,
     relative_velocity,
     take_limit,
 )
@@ -97,6 +98,16 @@ def find_again(run, S):
     return True
 
 
+@inline
+def put_spin(run, S, i, n, part, before, share):
+    """Add a share of the relative spin of contact i at S, about n and its tangents, to a part of SPUN."""
+    w, o = relative_spin(run.I, S, run.IS, run.IS[at.TOUCHING] + i * ROW), run.IS[at.SPUN] + 8 * i + part
+    put(run.XS, o, before * get(run.XS, o) + share * dot(n, w))
+    for k in range(1, 3):
+        along = dot(load(run.XS, record_of(run, i) + NORMAL_AT + 4 * k), w)
+        put(run.XS, o + k, before * get(run.XS, o + k) + share * along)
+
+
 @callee
 def see_speeds(run, S):
     """Write the velocities of what touches at S, along n and its tangents, to SEEN."""
@@ -108,6 +119,8 @@ def see_speeds(run, S):
         u = relative_velocity(run.I, S, run.IS, run.IS[at.TOUCHING] + i * ROW, run.XS, record)
         for k in range(3):
             put(run.XS, o + k, dot(load(run.XS, record + NORMAL_AT + 4 * k), u))
+        if run.IS[at.SPINS] != 0:
+            put_spin(run, S, i, load(run.XS, record + NORMAL_AT), 0, 0.0, 1.0)
 
 
 @callee
@@ -126,6 +139,8 @@ def add_change(run, W, share):
         for k in range(1, 3):
             axis = load(XS, record_of(run, i) + NORMAL_AT + 4 * k)
             put(XS, o + k, get(XS, o + k) + share * dot(axis, u))
+        if IS[at.SPINS] != 0:
+            put_spin(run, W, i, load(XD, there + NORMAL_AT), 4, 1.0, share)
     return True
 
 
@@ -135,6 +150,8 @@ def see_biases(run, S):
     I, IS, XS, W = run.I, run.IS, run.XS, run.Z
     for i in range(IS[at.N_TOUCHING]):
         store(XS, IS[at.SEEN] + 8 * i + 4, zero())
+        if IS[at.SPINS] != 0:
+            store(XS, IS[at.SPUN] + 8 * i + 4, zero())
     e = APART * XS[at.DT]
     for k in range(-2, 3):
         if k == 0:
