@@ -80,14 +80,15 @@ class Switching(Settings):
     dwell: int = Field(default=3, ge=1, description="steps running in which they may, before they are")
     slip_speed: Positive = Field(
         default=1e-3,
-        description="speed with which surfaces that are at their friction must really slide, m/s or rad/s",
+        description="speed above which a contact slides, m/s or rad/s: surfaces that are at their friction "
+        "must be faster, bodies whose surfaces stick slower",
     )
     agreement: Positive = Field(
         default=0.1,
         description="share of the largest force by which forces of the layer may differ from rigid ones",
     )
     moving: Positive = Field(
-        default=0.1, description="share of what the layer stores that motions in it may have, of energy"
+        default=0.25, description="share of the energy that the layer stores that motions in it may have"
     )
     settle: Positive = Field(
         default=1.0,

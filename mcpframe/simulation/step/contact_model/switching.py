@@ -21,7 +21,7 @@ from mcpframe.contact.layers.kernels import C_N, K_N, K_T
 from mcpframe.jit import by_address, callee, inline
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, normal_impulse_of, record_of
-from mcpframe.simulation.step.contact_model.agreeing import TINY, force_on, may_be_rigid
+from mcpframe.simulation.step.contact_model.agreeing import force_on, may_be_rigid
 from mcpframe.simulation.step.contact_model.judging import UNTOLD, judge
 from mcpframe.simulation.step.contact_model.references import reference_of
 from mcpframe.simulation.step.islands import place_unknowns
@@ -35,6 +35,8 @@ from mcpframe.spatial.lanes import get, load, put, store
 call_judge = by_address(judge)
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
+TINY = 1e-300
+"""A size that can be divided by."""
 
 
 @inline
