@@ -23,8 +23,7 @@ and δ by how much it has grown since the step began, which is h/2 Ġ v,
     v_n+ + δ_n + e / h  >= 0,     e = gap - h δ_n / 4,       v_t+ + δ_t for the slip:
 
 the next middle is met with no gap, and u vanishes at the end of the step to second order, wherever surfaces
-curve and bodies roll. *Loops* are kept by the mean of both rates, G_b (v + v+) / 2 = U, and then closed;
-where they are not, rows look ahead as those of contacts do.
+curve and bodies roll. For *loops* see `closures`.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -34,10 +33,8 @@ from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, inline
 from mcpframe.multibody.kernels.entries import PLACED, SWEPT, free_dynamics, place_rates
-from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
-    B_VELOCITY,
     C_COM,
     CONSTANT,
     CONSTANTS,
@@ -55,10 +52,10 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, record_of
-from mcpframe.simulation.step import host
+from mcpframe.simulation.step.closures import ask_loops, ask_motion
 from mcpframe.simulation.step.contact_model.references import reference_rate
 from mcpframe.simulation.step.drives import add_implicit, add_stiffest, gather_forces, keep_inertias
-from mcpframe.simulation.step.moving.drift import drift
+from mcpframe.simulation.step.moving.drift import drift, first_share
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import (
     call_place,
@@ -80,25 +77,11 @@ PRIME = 2147483647
 """Larger than what is left of the sum by which sets of contacts are told apart."""
 
 
-@inline
-def first_share(run):
-    """Return the share of a step that passes before its kick."""
-    return 0.0 if run.IS[at.EULER] != 0 else 0.5
-
-
 @callee
 def accelerate(run, X, done):
     """Write the free acceleration of a state whose forces are known; `done` as in `entries`."""
     failed = call_free_dynamics(run.A[at.ACCELERATE], (run.I, X, done))
     return at.NO_MOTION if failed != 0 else at.DONE
-
-
-@callee
-def ask_motion(run, X, time):
-    """Have Python say U and its derivative at a time, where closures have a prescribed motion."""
-    if run.IE[loops.ANY_MOTION] == 0:
-        return at.DONE
-    return host.call_host(run.A[at.HOST], host.MOTION, X, time)
 
 
 @callee
@@ -182,55 +165,6 @@ def meet(run, h):
         elif code == at.DONE:
             meet_contact(run, i, h)
     return code
-
-
-@inline
-def loop_target(run, X, i, h):
-    """Return what row i of the closures, written at X, asks of the rates after a kick of h."""
-    IE, XE, IS = run.IE, run.XE, run.IS
-    rate, change = get(XE, IE[loops.RATE] + i), get(XE, IE[loops.RATE_DOT] + i)
-    if IS[at.EULER] == 0 and IS[at.PROJECTS] != 0:
-        return 2.0 * rate - loop_rate(run.I, X, IE, XE, i, B_VELOCITY)
-    if IS[at.EULER] == 0 or IS[at.CLOSURE_BIAS] != 0:
-        change -= get(XE, IE[loops.BIAS] + i)
-    error = run.XS[at.BAUMGARTE] / h * get(XE, IE[loops.ERROR] + i)
-    return rate + (1.0 - first_share(run)) * h * change - error
-
-
-@callee
-def write_loops(run, X, state):
-    """Write the rows of closures at X, and which state of the step it is."""
-    loop_rows(run.I, X, run.IE, run.XE)
-    put(run.IS, at.ROWS_OF, state)
-
-
-@callee
-def ask_loops(run, X, h):
-    """Write the rows of closures at X, and what rates after a kick are to be; an impact where h is zero."""
-    IE, XE = run.IE, run.XE
-    write_loops(run, X, at.MIDDLE)
-    if run.IS[at.EULER] != 0 or run.IS[at.PROJECTS] == 0:
-        loop_biases(run.I, X, IE, XE)
-    for i in range(IE[loops.N_ROWS]):
-        rate = get(XE, IE[loops.RATE] + i)
-        put(XE, IE[loops.TARGET] + i, loop_target(run, X, i, h) if h > 0.0 else rate)
-
-
-@callee
-def ask_loops_to_hold(run):
-    """Have the rates after a kick keep the loops in the middle of the step, which always can be done."""
-    IE, XE = run.IE, run.XE
-    for i in range(IE[loops.N_ROWS]):
-        put(XE, IE[loops.TARGET] + i, get(XE, IE[loops.RATE] + i))
-
-
-@callee
-def largest_jump(run):
-    """Return by how much closures ask rates to be others than those that keep them."""
-    IE, XE, largest = run.IE, run.XE, 0.0
-    for i in range(IE[loops.N_ROWS]):
-        largest = max(largest, abs(get(XE, IE[loops.TARGET] + i) - get(XE, IE[loops.RATE] + i)))
-    return largest
 
 
 @inline

@@ -17,6 +17,7 @@ from mcpframe.multibody.memory.records import DOF_AT, N_BODIES, N_DOF, N_DOFS, T
 from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
+from mcpframe.simulation.step.closures import ask_loops
 from mcpframe.simulation.step.islands import (
     asks_the_same,
     find_islands,
@@ -28,7 +29,7 @@ from mcpframe.simulation.step.islands import (
     take_island,
     take_whole,
 )
-from mcpframe.simulation.step.kick import accelerate, ask_loops
+from mcpframe.simulation.step.kick import accelerate
 from mcpframe.simulation.step.layers import soften
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP, solve_problem
 from mcpframe.solving.stages import (

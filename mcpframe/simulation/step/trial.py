@@ -23,9 +23,11 @@ from mcpframe.simulation.memory.slots import (
     start_gap_of,
 )
 from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
+from mcpframe.simulation.step.closures import ask_loops_to_hold, largest_jump
 from mcpframe.simulation.step.contact_model.references import reference_rate
-from mcpframe.simulation.step.kick import ask_loops_to_hold, first_share, go_on, kick, largest_jump
+from mcpframe.simulation.step.kick import go_on, kick
 from mcpframe.simulation.step.moving.closing import close_loops
+from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.flight import fly
 from mcpframe.simulation.step.moving.lasting import lasts
 from mcpframe.simulation.step.moving.sections import narrowed, section

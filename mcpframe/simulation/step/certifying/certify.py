@@ -9,7 +9,8 @@ from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
-from mcpframe.simulation.step.kick import call_place_rates, write_loops
+from mcpframe.simulation.step.closures import write_loops
+from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.push import show_whole
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
 from mcpframe.spatial.lanes import get, put

@@ -20,7 +20,8 @@ from mcpframe.multibody.kernels.loops import largest_error, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.kick import ask_motion, call_place_rates, write_loops
+from mcpframe.simulation.step.closures import ask_motion, write_loops
+from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.moving.motion import integrate
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.lanes import get, put

@@ -62,6 +62,12 @@ CONVERGED = 1e-15
 
 
 @inline
+def first_share(run):
+    """Return the share of a step that passes before its kick."""
+    return 0.0 if run.IS[at.EULER] != 0 else 0.5
+
+
+@inline
 def times(J, v):
     """Return the symmetric matrix J, by columns, times a vector."""
     return x_of(v) * J[0] + y_of(v) * J[1] + z_of(v) * J[2]

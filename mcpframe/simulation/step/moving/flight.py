@@ -35,8 +35,9 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.step.closures import ask_motion, write_loops
 from mcpframe.simulation.step.drives import sample_motors, sampled_forces
-from mcpframe.simulation.step.kick import accelerate, ask_motion, go_on, kick, write_loops
+from mcpframe.simulation.step.kick import accelerate, go_on, kick
 from mcpframe.simulation.step.moving.hold import hold_modes
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
