@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -22,7 +23,7 @@ def call_by_address(called: Any, name: str) -> Any:
             kind = convention.get_function_type(called.return_type, called.args)
             function = builder.inttoptr(values[0], kind.as_pointer())
             given = zip(cgutils.unpack_tuple(builder, values[1]), arguments, called.args, strict=True)
-            converted = [context.cast(builder, value, have, want) for value, have, want in given]
+            converted = [_converted(context, builder, value, have, want) for value, have, want in given]
             status, answer = convention.call_function(
                 builder, function, called.return_type, called.args, converted
             )
@@ -33,3 +34,33 @@ def call_by_address(called: Any, name: str) -> Any:
         return called.return_type(types.intp, arguments), generate
 
     return intrinsic(call)
+
+
+def _converted(context: Any, builder: Any, value: Any, have: Any, want: Any) -> Any:
+    """Return an argument as a kernel takes it; of an array, what kernels read of it: its data and its shape.
+
+    Strides follow from the shape, and nobody asks who owns it. So callers carry two numbers of an array to
+    where they call, not seven.
+    """
+    value = context.cast(builder, value, have, want)
+    if not isinstance(want, types.Array):
+        return value
+    array = context.make_array(want)(context, builder, value)
+    item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(want.dtype)))
+    shape = cgutils.unpack_tuple(builder, array.shape, want.ndim)
+    strides, count = [item], shape[-1]
+    for extent in reversed(shape[:-1]):
+        strides.insert(0, builder.mul(count, item))
+        count = builder.mul(count, extent)
+    told = {
+        "nitems": count,
+        "itemsize": item,
+        "data": array.data,
+        "shape": cgutils.pack_array(builder, shape),
+        "strides": cgutils.pack_array(builder, strides),
+    }
+    model = context.data_model_manager[want]
+    passed = ir.Constant(model.get_value_type(), ir.Undefined)
+    for field, part in told.items():
+        passed = builder.insert_value(passed, part, model.get_field_position(field))
+    return passed
