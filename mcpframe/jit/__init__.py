@@ -42,7 +42,7 @@ from mcpframe.jit.kinds import (
     Vector,
     VectorOut,
 )
-from mcpframe.jit.primitives import cycles, matrix_window, span, window
+from mcpframe.jit.primitives import cycles, flat, matrix_window, span, window
 from mcpframe.jit.ways import WAY
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "callee",
     "calls_of",
     "cycles",
+    "flat",
     "inline",
     "inline_extremum",
     "inline_reduction",

@@ -9,6 +9,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.np.arrayobj import populate_array
 
 from mcpframe.jit.kernels import inline, primitive
@@ -32,6 +33,23 @@ def window(typing_context: Any, array: Any, start: Any, n: Any) -> Any:
         return _view(context, builder, signature, values[:2], (values[2],))
 
     return array.copy(readonly=not array.mutable)(array, types.intp, types.intp), generate
+
+
+@primitive(lambda array: array.reshape(-1))
+def flat(typing_context: Any, array: Any) -> Any:
+    """Return the numbers of an array, one row after another, as a flat one."""
+    if array.layout != "C":
+        raise TypingError("rows of a flat array follow each other")
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        start, count = context.get_constant(types.intp, 0), context.get_constant(types.intp, 1)
+        for extent in cgutils.unpack_tuple(
+            builder, context.make_array(array)(context, builder, values[0]).shape
+        ):
+            count = builder.mul(count, extent)
+        return _view(context, builder, signature, (values[0], start), (count,))
+
+    return array.copy(ndim=1, readonly=not array.mutable)(array), generate
 
 
 @primitive(lambda array, start, m, n: array[start : start + m * n].reshape(m, n))

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.jit import Indices, Matrix, Vector, VectorOut, callee, inline, inline_reduction, kernel, span
+from mcpframe.jit import Indices, Matrix, Vector, VectorOut, callee, flat, inline, inline_reduction, kernel
+from mcpframe.spatial.lanes import get, load, total, zero
 
 Array = NDArray[np.float64]
 
@@ -43,13 +44,23 @@ def dot(x: Any, y: Any) -> Any:
     return total
 
 
-@inline_reduction
+@inline
 def row_dot(A: Any, i: int, x: Any, first: int, last: int) -> Any:
     """Return sum of A[i, j] x[j] over first <= j < last; 0 <= first <= last."""
-    total = 0.0
-    for j in span(first, last):
-        total += A[i, j] * x[j]
-    return total
+    F, row, j = flat(A), i * A.shape[1], first
+    y, even, odd = flat(x), zero(), zero()
+    while j + 8 <= last:
+        even = even + load(F, row + j) * load(y, j)
+        odd = odd + load(F, row + j + 4) * load(y, j + 4)
+        j += 8
+    if j + 4 <= last:
+        even = even + load(F, row + j) * load(y, j)
+        j += 4
+    result = total(even + odd)
+    while j < last:
+        result += get(F, row + j) * get(y, j)
+        j += 1
+    return result
 
 
 @inline
