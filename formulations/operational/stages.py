@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
@@ -74,7 +73,7 @@ from mcpframe.formulations.operational.law_tables import (
     UNIT,
     LawTables,
 )
-from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, address, by_address, callee, inline, kernel
+from mcpframe.jit import address, by_address, callee, inline, kernel
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
 from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
@@ -85,15 +84,20 @@ from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
 from mcpframe.solving.stages import (
     A_AT,
+    ASSEMBLE,
     B_AT,
+    CONSTANTS,
     CONTACT_ROWS,
     DISCS_AT,
     LOWER_AT,
     N_COMPONENTS,
     N_DISCS,
     N_ROWS,
+    PLAN,
     PROBLEM_HEAD,
     Q_AT,
+    RECOVER,
+    RESPOND,
     SEPARATING,
     SHIFTS,
     SIZES_AT,
@@ -202,7 +206,7 @@ def plan_loops(IE, IR):
     return n, IE[N_LOOP_HALVES]
 
 
-@kernel(Indices, IndicesOut, IndicesOut, VectorOut, IndicesOut, Indices, types.int64)
+@kernel(*PLAN)
 def plan(I, IE, IR, XR, IP, touching, n_u):
     """Lay the problem out; the workspace must have room for it. Arguments as in `mcpframe.solving.stages`."""
     n_b, half = plan_loops(IE, IR)
@@ -228,7 +232,7 @@ def plan(I, IE, IR, XR, IP, touching, n_u):
     return 0
 
 
-@kernel(IndicesOut, VectorOut, Vector)
+@kernel(*CONSTANTS)
 def constants(IR, XR, shift):
     """Write b and q again, for other shifts."""
     form_constants(IR, XR, shift)
@@ -287,7 +291,7 @@ def contact_results(IR, XR, records, shift, impulses, modes):
         put(modes, i, mode)
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, IndicesOut)
+@kernel(*RECOVER)
 def recover(I, X, IR, XR, records, shift, z, impulses, modes):
     """Push bodies by the impulses z; arguments as in `mcpframe.solving.stages`."""
     impulses_of_forms(IR, XR, z)
@@ -295,7 +299,7 @@ def recover(I, X, IR, XR, records, shift, z, impulses, modes):
     contact_results(IR, XR, records, shift, impulses, modes)
 
 
-@kernel(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut)
+@kernel(*RESPOND)
 def respond(I, X, IR, XR, p, response):
     """Write what impulses p of the forms do; arguments as in `mcpframe.solving.stages`."""
     for f in range(IR[N_FORMS]):
@@ -318,19 +322,7 @@ def take_loops(IE, XE, IR, XR):
         put(XR, IR[FORM_ASKED] + f, -get(XE, IE[TARGET] + f))
 
 
-@kernel(
-    Indices,
-    VectorOut,
-    IndicesOut,
-    VectorOut,
-    IndicesOut,
-    VectorOut,
-    Vector,
-    Vector,
-    Vector,
-    types.float64,
-    types.int64,
-)
+@kernel(*ASSEMBLE)
 def assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done):
     """Write A, b, M and q; arguments as in `mcpframe.solving.stages`."""
     take_loops(IE, XE, IR, XR)

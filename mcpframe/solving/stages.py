@@ -43,88 +43,40 @@ SOFTNESS = 6
 SEPARATING, STICKING, SLIDING = range(3)
 """Modes of contacts, in the order of `mcpframe.contact.outcome.Mode`."""
 
-call_plan = calls_of(
-    types.int64(Indices, IndicesOut, IndicesOut, VectorOut, IndicesOut, Indices, types.int64), "plan"
-)
+# What kernels take: `@kernel(*SOLVE)` makes one that `call_solve` calls.
+PLAN = Indices, IndicesOut, IndicesOut, VectorOut, IndicesOut, Indices, types.int64
+_STEP = Vector, Vector, Vector, types.float64, types.int64
+ASSEMBLE = Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, *_STEP
+CONSTANTS = IndicesOut, VectorOut, Vector
+RECOVER = Indices, VectorOut, IndicesOut, VectorOut, Vector, Vector, Vector, VectorOut, IndicesOut
+RESPOND = Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut
+_LCP = Matrix, Vector, Vector, Vector
+_START = types.boolean, types.float64, VectorOut, VectorOut, IndicesOut
+SOLVE, SOLVE_CONES = (*_LCP, CodesOut, *_START), (*_LCP, Indices, Vector, *_START)
+
+call_plan = calls_of(types.int64(*PLAN), "plan")
 """plan(I, IE, IR, XR, IP, touching, n): lay the problem out for the closures IE of a tree I (see
 `multibody.memory.loop_records`) and what touches (body A, body B, key, law) [n, 4]; return 0."""
-call_assemble = calls_of(
-    types.int64(
-        Indices,
-        VectorOut,
-        IndicesOut,
-        VectorOut,
-        IndicesOut,
-        VectorOut,
-        Vector,
-        Vector,
-        Vector,
-        types.float64,
-        types.int64,
-    ),
-    "assemble",
-)
+call_assemble = calls_of(types.int64(*ASSEMBLE), "assemble")
 """assemble(I, X, IE, XE, IR, XR, records, shift, softness, dt, done): write A, b, M and q of a step of dt
 from the state X and the wrenches and targets of the closures XE; relative velocities get the shifts [n, 3]
 and the softness [n, 6] times the impulsive wrenches on top. `done` is one of `multibody.kernels.entries`:
 PLACED in an impact, KICKED in a step, whose rates have what forces do to them already: impulses alone change
 them, and dt is for laws that ask. All of q is written, for impacts add to the rows of the slacks. Return 0,
 or what `free_dynamics` there does."""
-call_constants = calls_of(types.void(IndicesOut, VectorOut, Vector), "constants")
+call_constants = calls_of(types.void(*CONSTANTS), "constants")
 """constants(IR, XR, shift): write b and q again, for other shifts."""
-call_recover = calls_of(
-    types.void(
-        Indices,
-        VectorOut,
-        IndicesOut,
-        VectorOut,
-        Vector,
-        Vector,
-        Vector,
-        VectorOut,
-        IndicesOut,
-    ),
-    "recover",
-)
+call_recover = calls_of(types.void(*RECOVER), "recover")
 """recover(I, X, IR, XR, records, shift, z, impulses, modes): add the wrenches of the impulses z to PUSH of
 their bodies; write of what touches the impulse on A in world axes and, fourth, along the normal [n, 4], and
 the mode."""
-call_respond = calls_of(types.void(Indices, VectorOut, IndicesOut, VectorOut, Vector, VectorOut), "respond")
+call_respond = calls_of(types.void(*RESPOND), "respond")
 """respond(I, X, IR, XR, p, response): write Mass^-1 J* of impulses, or forces, in contact components p [n],
 those of A and b, on what `assemble` has left."""
-call_solve = calls_of(
-    types.int64(
-        Matrix,
-        Vector,
-        Vector,
-        Vector,
-        CodesOut,
-        types.boolean,
-        types.float64,
-        VectorOut,
-        VectorOut,
-        IndicesOut,
-    ),
-    "solve",
-)
+call_solve = calls_of(types.int64(*SOLVE), "solve")
 """solve(M, q, lower, upper, codes, warm, tol, z, W, IW): write z; return iterations. The first n codes are a
 basis to start from (where warm), and that of z on return; W, IW are workspaces."""
-call_solve_cones = calls_of(
-    types.int64(
-        Matrix,
-        Vector,
-        Vector,
-        Vector,
-        Indices,
-        Vector,
-        types.boolean,
-        types.float64,
-        VectorOut,
-        VectorOut,
-        IndicesOut,
-    ),
-    "solve_cones",
-)
+call_solve_cones = calls_of(types.int64(*SOLVE_CONES), "solve_cones")
 """solve_cones(M, q, lower, upper, discs, sizes, warm, tol, z, W, IW): the same where rows lie on discs,
 tables as in `mcpframe.problem.cone`; it starts from z, where warm."""
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import math
 
-from numba import types
-
-from mcpframe.jit import Indices, IndicesOut, Matrix, Vector, VectorOut, callee, kernel, window
+from mcpframe.jit import IndicesOut, callee, kernel, window
 from mcpframe.jit.entries import get, put
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.interior import HELD, LAGGED, LINEAR, begin, central_path
@@ -32,6 +30,7 @@ from mcpframe.solvers.cone.units import (
     velocities,
     weigh_errors,
 )
+from mcpframe.solving.stages import SOLVE_CONES
 
 SWEEPS, MORE_SWEEPS, ROUNDS = 2, 6, 4
 """Sweeps of the first round, by how many times more the next ones have, and how many rounds there are. Two
@@ -186,20 +185,7 @@ def search(I, X, r, warm, tol, goal, stop):
     return least
 
 
-@kernel(
-    Matrix,
-    Vector,
-    Vector,
-    Vector,
-    Indices,
-    Vector,
-    types.boolean,
-    types.float64,
-    VectorOut,
-    VectorOut,
-    IndicesOut,
-    IndicesOut,
-)
+@kernel(*SOLVE_CONES, IndicesOut)
 def solve_cones(M, q, lower, upper, table, sizes, warm, tol, z, X, I, stop):
     """Solve a mixed LCP with discs from z where warm; write z and return its error, the judged residual.
 

@@ -3,14 +3,7 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from numba import types
-
 from mcpframe.jit import (
-    Indices,
-    IndicesOut,
-    Matrix,
-    Vector,
-    VectorOut,
     address,
     by_address,
     kernel,
@@ -19,24 +12,12 @@ from mcpframe.jit import (
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.chain import solve_cones
 from mcpframe.solvers.cone.workspace import Arrays, new_workspace
-from mcpframe.solving.stages import SolverStage
+from mcpframe.solving.stages import SOLVE_CONES, SolverStage
 
 call_chain = by_address(solve_cones)
 
 
-@kernel(
-    Matrix,
-    Vector,
-    Vector,
-    Vector,
-    Indices,
-    Vector,
-    types.boolean,
-    types.float64,
-    VectorOut,
-    VectorOut,
-    IndicesOut,
-)
+@kernel(*SOLVE_CONES)
 def solve_in_place(M, q, lower, upper, discs, sizes, warm, tol, z, W, IW):
     """Write z; return iterations. Arguments as in `mcpframe.solving.stages`."""
     stop = window(IW, at.STOP, 1)

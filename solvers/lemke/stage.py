@@ -4,15 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from mcpframe.jit import (
-    CodesOut,
-    IndicesOut,
-    Matrix,
-    Vector,
-    VectorOut,
     address,
     kernel,
     matrix_window,
@@ -21,7 +15,7 @@ from mcpframe.jit import (
 from mcpframe.jit.memory import LINE, Memory
 from mcpframe.solvers.lemke.attempts import N_WORK_ROWS, call_solve_dense, solve_dense
 from mcpframe.solvers.shared.tableau import N_FLOAT_ROWS, N_INT_ROWS
-from mcpframe.solving.stages import SolverStage
+from mcpframe.solving.stages import SOLVE, SolverStage
 
 MEMORY = Memory()
 ADDRESS, MAX_PIVOTS, ATTEMPTS, STOP = MEMORY.counts(4)
@@ -31,9 +25,7 @@ K_AT = MEMORY.integers(N_INT_ROWS, "variable")
 """The arrays of `mcpframe.solvers.shared.workspace`, for the largest problem; others use less of each."""
 
 
-@kernel(
-    Matrix, Vector, Vector, Vector, CodesOut, types.boolean, types.float64, VectorOut, VectorOut, IndicesOut
-)
+@kernel(*SOLVE)
 def solve_in_place(M, q, lower, upper, codes, warm, tol, z, W, IW):
     """Write z; return pivots. Arguments as in `mcpframe.solving.stages`."""
     n = q.shape[0]
