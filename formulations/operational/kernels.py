@@ -45,7 +45,20 @@ from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.solving.stages import SOFTNESS
 from mcpframe.spatial.algebra import copy, cross, inner, load_pair, plus_scaled, scaled, store_pair
-from mcpframe.spatial.lanes import get, load, put, store, zero
+from mcpframe.spatial.lanes import (
+    get,
+    load,
+    put,
+    spread_x,
+    spread_y,
+    spread_z,
+    store,
+    transpose,
+    x_of,
+    y_of,
+    z_of,
+    zero,
+)
 
 # The memory of a step: halves are its rows.
 MEMORY = Memory(ROWS_MEMORY)
@@ -199,11 +212,31 @@ def group_block(IR, XR, i, j):
 def put_row(XR, a, C, m, out):
     """Write a* C to XR[out]: three numbers times the rows of C, m long."""
     whole = m // 4 * 4
+    x, y, z = spread_x(a), spread_y(a), spread_z(a)
     for c in range(0, whole, 4):
-        row = a[0] * load(XR, C + c) + a[1] * load(XR, C + m + c) + a[2] * load(XR, C + 2 * m + c)
-        store(XR, out + c, row)
+        store(XR, out + c, x * load(XR, C + c) + y * load(XR, C + m + c) + z * load(XR, C + 2 * m + c))
     for c in range(whole, m):
-        put(XR, out + c, a[0] * get(XR, C + c) + a[1] * get(XR, C + m + c) + a[2] * get(XR, C + 2 * m + c))
+        rows = get(XR, C + c), get(XR, C + m + c), get(XR, C + 2 * m + c)
+        put(XR, out + c, x_of(a) * rows[0] + y_of(a) * rows[1] + z_of(a) * rows[2])
+
+
+@inline
+def mirror(XR, block, rows, columns, image, stride):
+    """Write a block of M, which is not on the diagonal, to where its mirror image is."""
+    whole_rows, whole_columns = rows // 4 * 4, columns // 4 * 4
+    for d in range(0, whole_rows, 4):
+        for c in range(0, whole_columns, 4):
+            o = block + d * stride + c
+            a, b = load(XR, o), load(XR, o + stride)
+            turned = transpose(a, b, load(XR, o + 2 * stride), load(XR, o + 3 * stride))
+            o = image + c * stride + d
+            store(XR, o, turned[0])
+            store(XR, o + stride, turned[1])
+            store(XR, o + 2 * stride, turned[2])
+            store(XR, o + 3 * stride, turned[3])
+    for d in range(rows):
+        for c in range(whole_columns if d < whole_rows else 0, columns):
+            put(XR, image + c * stride + d, get(XR, block + d * stride + c))
 
 
 @inline
@@ -214,20 +247,17 @@ def friction_block(IR, XR, i, j):
     z_i, m_i, z_j, m_j = get(IR, a + 2), get(IR, a + 3), get(IR, b + 2), get(IR, b + 3)
     C_i, C_j = IR[DIRECTIONS] + get(IR, a + G_DIRECTIONS), IR[DIRECTIONS] + get(IR, b + G_DIRECTIONS)
     o = IR[FORM_A] + get(IR, a) * n_forms + get(IR, b)
-    A_0 = get(XR, o), get(XR, o + 1), get(XR, o + 2)
-    A_1 = get(XR, o + n_forms), get(XR, o + n_forms + 1), get(XR, o + n_forms + 2)
-    A_2 = get(XR, o + 2 * n_forms), get(XR, o + 2 * n_forms + 1), get(XR, o + 2 * n_forms + 2)
+    A_0, A_1, A_2 = load(XR, o), load(XR, o + n_forms), load(XR, o + 2 * n_forms)
+    block = M + z_i * n_z + z_j
     for d in range(m_i):
         x, y, z = get(XR, C_i + d), get(XR, C_i + m_i + d), get(XR, C_i + 2 * m_i + d)
-        row = (
-            x * A_0[0] + y * A_1[0] + z * A_2[0],
-            x * A_0[1] + y * A_1[1] + z * A_2[1],
-            x * A_0[2] + y * A_1[2] + z * A_2[2],
-        )
-        put_row(XR, row, C_j, m_j, M + (z_i + d) * n_z + z_j)
-    for c in range(m_j):
+        put_row(XR, x * A_0 + y * A_1 + z * A_2, C_j, m_j, block + d * n_z)
+    if i != j:
+        mirror(XR, block, m_i, m_j, M + z_j * n_z + z_i, n_z)
+    else:
         for d in range(m_i):
-            put(XR, M + (z_j + c) * n_z + z_i + d, get(XR, M + (z_i + d) * n_z + z_j + c))
+            for c in range(d):
+                put(XR, block + c * n_z + d, get(XR, block + d * n_z + c))
 
 
 @inline

@@ -420,21 +420,24 @@ def block_between(IR, XR, h, m, s, k, l, t, out, stride):
     Row i of the block sums the rows from h + i s on, one on each of s bodies; column j likewise those from
     k + j t on. Rows on one body have evenly spaced lanes.
     """
-    n_lanes, lanes, more = IR[N_LANES], IR[ROW_LANE], False
+    n_lanes, lanes, roots, more = IR[N_LANES], IR[ROW_LANE], IR[ROW_ROOT], False
     for side in range(s):
-        a, down = get(IR, lanes + h + side), 0
+        a, root, down = get(IR, lanes + h + side), get(IR, roots + h + side), 0
         if m > 1:
             down = get(IR, lanes + h + s + side) - a
         for other in range(t):
-            if get(IR, IR[ROW_ROOT] + h + side) != get(IR, IR[ROW_ROOT] + k + other):
+            if get(IR, roots + k + other) != root:
                 continue
             b, right = get(IR, lanes + k + other), 0
             if l > 1:
                 right = get(IR, lanes + k + t + other) - b
-            if a >= b:
-                put_block(XR, IR[LAMBDA] + a * n_lanes + b, down * n_lanes, right, out, stride, m, l, more)
-            else:  # the half that is stored
-                put_block(XR, IR[LAMBDA] + b * n_lanes + a, down, right * n_lanes, out, stride, m, l, more)
+            at, down_by, right_by = IR[LAMBDA] + a * n_lanes + b, down * n_lanes, right
+            if a < b:  # the half that is stored
+                at, down_by, right_by = IR[LAMBDA] + b * n_lanes + a, down, right * n_lanes
+            if more:
+                put_block(XR, at, down_by, right_by, out, stride, m, l, True)
+            else:
+                put_block(XR, at, down_by, right_by, out, stride, m, l, False)
             more = True
     if not more:
         for i in range(m):
