@@ -17,6 +17,8 @@ N_CANDIDATES, N_CONTACTS, N_FOREIGN, N_TESTS = MEMORY.counts(4)
 tests of bounding spheres. Both first counts go on past the room that there is."""
 MAX_CANDIDATES, MAX_CONTACTS, AXIS = MEMORY.count("candidate"), MEMORY.count("contact"), MEMORY.count()
 """Room in the tables; the axis of the last sweep, -1 before the first."""
+GIVEN = MEMORY.count()
+"""Whether the candidates are the caller's: pairs that are looked at again."""
 MARGIN = MEMORY.number()
 """The largest gap of a contact, m; the caller may write another before each call."""
 

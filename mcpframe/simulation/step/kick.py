@@ -60,6 +60,7 @@ from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import (
     call_place,
     find,
+    find_again,
     limit_gap,
     limit_of,
     place_of,
@@ -153,7 +154,7 @@ def meet(run, h):
     n = IS[at.N_TOUCHING]
     code = at.DONE
     if n > 0 and key_of(run, n - 1) >= 0 and IS[at.EULER] == 0:
-        code = find(run, Z, XS[at.NEAR])
+        code = find_again(run, Z, XS[at.NEAR])
         if code == at.DONE and not all_found(run):
             code = find(run, Z, XS[at.NEAR] + h * XS[at.SPEED])
     for i in range(n):

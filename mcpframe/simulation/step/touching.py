@@ -62,6 +62,28 @@ def find(run, Y, margin):
     return code
 
 
+@callee
+def find_again(run, Y, margin):
+    """Find the contacts of the pairs that touch, and maybe others, where the bodies of Y are now.
+
+    All where contacts have references, belong to clusters, or are looked for in Python too.
+    """
+    ID, IS = run.ID, run.IS
+    if IS[at.N_REFERRED] > 0 or IS[at.ADAPTIVE] != 0 or IS[at.HOST_DETECTION] != 0:
+        return find(run, Y, margin)
+    n, last = 0, -1
+    for i in range(IS[at.N_TOUCHING]):
+        pair = key_of(run, i) // found.FEATURES
+        if pair > last:  # limits are below zero, and keys in order
+            put(ID, ID[found.CANDIDATES] + n, pair)
+            n, last = n + 1, pair
+    put(ID, found.N_CANDIDATES, n)
+    put(ID, found.GIVEN, 1)
+    code = find(run, Y, margin)
+    put(ID, found.GIVEN, 0)
+    return code
+
+
 @inline
 def place_of(table, start, width, n, key):
     """Return where in a sorted table a key stands, -1 where it is not there."""

@@ -81,13 +81,29 @@ def place_shape_at(ID, XD, i, R, r):
             store(XD, p + P_ROTATION + k, combine(R, XD, f + k))
 
 
+@inline
+def place_shape(I, X, ID, XD, i):
+    """Write where a moving shape is; needs the kinematics."""
+    body = get(ID, ID[SHAPES] + i * SHAPE_ROW + S_BODY)
+    R = load_matrix(X, I[BODIES] + body * BODY + B_ROTATION)
+    place_shape_at(ID, XD, i, R, origin_of(I, X, body))
+
+
 @callee
 def place_shapes(I, X, ID, XD):
-    """Write where the moving shapes are; needs the kinematics."""
+    """Write where all moving shapes are."""
     for i in range(ID[N_FIXED], ID[N_SHAPES]):
-        body = get(ID, ID[SHAPES] + i * SHAPE_ROW + S_BODY)
-        R = load_matrix(X, I[BODIES] + body * BODY + B_ROTATION)
-        place_shape_at(ID, XD, i, R, origin_of(I, X, body))
+        place_shape(I, X, ID, XD, i)
+
+
+@callee
+def place_candidates(I, X, ID, XD):
+    """Write where the moving shapes of the candidates are."""
+    for k in range(ID[N_CANDIDATES]):
+        candidate = get(ID, ID[CANDIDATES] + k)
+        for i in (candidate // ID[N_SHAPES], candidate % ID[N_SHAPES]):
+            if i >= ID[N_FIXED]:
+                place_shape(I, X, ID, XD, i)
 
 
 @inline

@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 from mcpframe.contact.detection.kernels.box import box_box
-from mcpframe.contact.detection.kernels.broad_phase import find_candidates, place_shapes, rule_of
+from mcpframe.contact.detection.kernels.broad_phase import (
+    find_candidates,
+    place_candidates,
+    place_shapes,
+    rule_of,
+)
 from mcpframe.contact.detection.kernels.capsule import capsule_capsule
 from mcpframe.contact.detection.kernels.capsule_box import capsule_box
 from mcpframe.contact.detection.kernels.contact import Pair, sort_features
@@ -28,6 +33,7 @@ from mcpframe.contact.detection.records import (
     CYLINDER,
     ELLIPSOID,
     FEATURES,
+    GIVEN,
     MARGIN,
     MAX_CONTACTS,
     N_CANDIDATES,
@@ -118,6 +124,8 @@ def meet_candidate(ID, XD, candidate):
 def detect(I, X, ID, XD):
     """Write all contacts with gaps up to XD[MARGIN], sorted by key; needs the kinematics.
 
+    Where candidates are GIVEN, of these alone.
+
     Returns:
         their number, or ROOM where the tables are too small: then N_CANDIDATES or N_CONTACTS says how much
         room it takes, `packing.with_room` makes it, and the call is to be repeated. N_FOREIGN candidates have
@@ -125,9 +133,12 @@ def detect(I, X, ID, XD):
     """
     put(ID, N_CONTACTS, 0)
     put(ID, N_FOREIGN, 0)
-    place_shapes(I, X, ID, XD)
-    if not find_candidates(ID, XD):
-        return ROOM
+    if ID[GIVEN] != 0:
+        place_candidates(I, X, ID, XD)
+    else:
+        place_shapes(I, X, ID, XD)
+        if not find_candidates(ID, XD):
+            return ROOM
     for k in range(ID[N_CANDIDATES]):
         if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
             put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
