@@ -38,7 +38,7 @@ from mcpframe.multibody.kernels.entries import (
     place_rates,
 )
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
-from mcpframe.multibody.memory.loop_records import CERTAIN
+from mcpframe.multibody.memory.loop_records import CERTAIN, HALF_BODY, MEMORY
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.state import State
 from mcpframe.problem.cone import certify_cones
@@ -199,7 +199,7 @@ class Engine:
         work.take_laws(self._law_rows)
         if judged:
             work.take_groups(self._groups)
-        work.take_hinges(tree, self._motors)
+        work.take_hinges(tree, self._motors, MEMORY.part(self._IE, self._XE, HALF_BODY))
         work.integers(at.FLOATING)[:] = floating_trees(tree, self._IE, self._XE)
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
         work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])

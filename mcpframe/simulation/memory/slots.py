@@ -191,6 +191,8 @@ N_ISLANDS, ALL_PUSHED, ROOTS, ISLAND = count(), count(), integers("body"), integ
 ISLAND: the number of its island, -1 for none."""
 MEMBERS, MEMBERS_AT, REDONE = integers("touching"), integers("touching + 2"), integers("touching + 1")
 """REDONE: whether the last push has solved the problem of an island, or left it as it was."""
+N_SORTED, SORTED_KEYS = count(), integers("touching")
+"""What islands were found of; -1 where they are to be found anew."""
 PUSHED_SHIFTS = doubles("touching", N_SHIFTS)
 """Shifts of the last push."""
 # The problem, and what the formulation makes of its solution: of all that touches, and of the island that the
@@ -204,6 +206,14 @@ OWN_RECORDS, OWN_GAPS = doubles("together", RECORD), doubles("together")
 OWN_SHIFTS, OWN_SOFTNESS = doubles("together", N_SHIFTS), doubles("together", N_SOFTNESS)
 OWN_LEANS, OWN_IMPULSES, OWN_MODES = doubles("together"), doubles("together", 4), integers("together")
 OWN_Z, W_ROWS = doubles("row"), doubles("row")
+OWN_PARTS = (
+    *(OWN_TOUCHING, OWN_RECORDS, OWN_GAPS, OWN_SHIFTS, OWN_SOFTNESS),
+    *(OWN_LEANS, OWN_IMPULSES, OWN_MODES, OWN_Z),
+)
+ALL_PARTS = TOUCHING, RECORDS, GAPS, SHIFTS, SOFTNESS, LEANS, IMPULSES, MODES, Z
+APART = integers(len(OWN_PARTS))
+"""Parts of the problem, which are those of all that touches, but for the problem of one of several islands:
+then they are where APART says."""
 JUDGED = doubles(JUDGING, "row")
 """What the judge works on where cones are exact."""
 ASKED = integers("loop_row")
@@ -213,8 +223,9 @@ BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")
 HISTORY, HISTORY_BEFORE = doubles(4, "dof"), doubles(4, "dof")
 """Accelerations of the last steps, and what of them contacts, limits and closures did."""
 BY_ITSELF, FLOATING = integers("body"), integers("body")
-"""Bodies that turn without feeling others, see `drift`; of the roots of trees that float where these end, see
-`floating`, of other bodies 0."""
+"""Bodies that turn without feeling others, see `drift`, HELD_BODY where closures hold them; of the roots of
+trees that float where these end, see `floating`, of other bodies 0."""
+HELD_BODY = 2
 # Forces at the hinges: applied ones, constant ones; dampers and springs.
 APPLIED, CONSTANT, DAMPING, STIFFNESS = doubles("dof"), doubles("dof"), doubles("dof"), doubles("dof")
 PULL, SPRINGS, DAMPERS, SPRING_RATES, DAMPER_RATES = (doubles("dof") for _ in range(5))

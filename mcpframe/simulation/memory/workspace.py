@@ -128,7 +128,8 @@ class Workspace:
             limit=all_limits(tree).dof.size,
             body=tree.skeleton.n_bodies,
         )
-        self.IS[at.N_PLANNED], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
+        self.IS[[at.N_PLANNED, at.N_SORTED]], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
+        self.integers(at.APART)[:] = self.IS[list(at.OWN_PARTS)]
         self.integers(at.TOLD_LAPACK)[[ONE, NO]] = 1, ord("N")
         self.integers(at.ASKED)[:] = 1
         self.integers(at.LAW_ROWS)[:], self.doubles(at.LAW_DATA)[:] = laws
@@ -175,10 +176,11 @@ class Workspace:
         self.XS[[at.AGREEMENT, at.MOVING]] = switching.agreement, switching.moving
         self.XS[[at.SETTLE, at.TOLD_K, at.TOLD_C]] = switching.settle, layer.stiffness, layer.damping
 
-    def take_hinges(self, tree: Tree, motors: bool) -> None:
-        """Write dampers and springs, which motors may act as, and who turns by itself."""
+    def take_hinges(self, tree: Tree, motors: bool, held: Indices) -> None:
+        """Write dampers and springs, which motors may act as, and who turns by itself; held: by closures."""
         by_itself = bodies_by_themselves(tree)
-        self.integers(at.BY_ITSELF)[:] = by_itself
+        in_closures = np.isin(np.arange(by_itself.size), held)
+        self.integers(at.BY_ITSELF)[:] = by_itself * np.where(in_closures, at.HELD_BODY, 1)
         self.IS[at.ALL_BY_THEMSELVES] = by_itself.all()
         self.IS[at.PASSIVE] = tree.has_passive_forces
         self.IS[at.IMPLICIT] = tree.has_passive_forces or motors

@@ -5,7 +5,8 @@ joins nobody. Islands are found by union and find [Tarjan 1975], and numbered by
 with the closures first. Problems of different islands do not know of each other: each is planned, assembled,
 solved and certified apart, on the same arrays, and one whose shifts have not changed need not be solved
 again. `take_island` copies what touches in an island to where the formulation and the solver find it,
-`keep_solution` takes their answer from there.
+`keep_solution` takes their answer from there; where there is one island, as of a robot, they find what
+touches where it is.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -139,8 +140,23 @@ def place_unknowns(run):
 
 
 @callee
+def is_sorted(run):
+    """Return whether what touches is what islands were found of last; remember it."""
+    IS, n = run.IS, run.IS[at.N_TOUCHING]
+    same = n == IS[at.N_SORTED]
+    for i in range(n):
+        key, sorted_key = key_of(run, i), IS[at.SORTED_KEYS] + i
+        same = same and get(IS, sorted_key) == key
+        put(IS, sorted_key, key)
+    put(IS, at.N_SORTED, n)
+    return same
+
+
+@callee
 def find_islands(run):
-    """Find the islands of what touches."""
+    """Find the islands of what touches, where that has changed."""
+    if is_sorted(run):
+        return
     if run.IS[at.HOST_SOLVE] != 0:
         join_all(run)
     else:
@@ -184,7 +200,7 @@ def take_contact(run, i, own):
     put(XS, IS[at.OWN_LEANS] + own, get(XS, IS[at.LEANS] + i))
 
 
-@callee
+@inline
 def make_own(run, n):
     """Have n contacts be those of the problem; return NO_ROOM where they are too many."""
     put(run.IS, at.NEEDED, n)
@@ -198,10 +214,14 @@ def make_own(run, n):
 def take_island(run, k):
     """Have the problem be that of island k."""
     IS = run.IS
+    if IS[at.N_ISLANDS] == 1:
+        return take_whole(run)
     first = get(IS, IS[at.MEMBERS_AT] + k)
     n = get(IS, IS[at.MEMBERS_AT] + k + 1) - first
     code = make_own(run, n)
     if code == at.DONE:
+        for part in range(len(at.OWN_PARTS)):
+            put(IS, at.OWN_PARTS[part], get(IS, IS[at.APART] + part))
         for m in range(n):
             take_contact(run, get(IS, IS[at.MEMBERS] + first + m), m)
     return code
@@ -210,11 +230,9 @@ def take_island(run, k):
 @callee
 def take_whole(run):
     """Have the problem be that of all that touches."""
-    code = make_own(run, run.IS[at.N_TOUCHING])
-    if code == at.DONE:
-        for i in range(run.IS[at.N_TOUCHING]):
-            take_contact(run, i, i)
-    return code
+    for part in range(len(at.OWN_PARTS)):
+        put(run.IS, at.OWN_PARTS[part], get(run.IS, at.ALL_PARTS[part]))
+    return make_own(run, run.IS[at.N_TOUCHING])
 
 
 @inline
@@ -259,24 +277,40 @@ def rows_of(IP, i):
     return get(IP, row + Z_BETAS) + get(IP, row + Z_SIGMAS)
 
 
+@inline
+def keep_start(run, own, i):
+    """Keep from where contact i, number `own` of the problem, starts in the next one."""
+    IS, XS, IP = run.IS, run.XS, run.IP
+    for k in range(rows_of(IP, own)):
+        row = row_of(IP, own, k)
+        put(IS, IS[at.NEXT_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row])
+        if k < IS[at.CONE_ROWS]:
+            put(XS, IS[at.NEXT_POINT] + i * IS[at.CONE_ROWS] + k, get(XS, IS[at.OWN_Z] + row))
+
+
+@inline
+def keep_answer(run, own, i):
+    """Copy unknowns, impulse and mode of contact i from where it is number `own`."""
+    IS, XS, m = run.IS, run.XS, get(run.IP, PROBLEM_HEAD + own * CONTACT_ROWS + Z_BETAS)
+    beta, sigma = get(IS, IS[at.UNKNOWNS] + 2 * i), get(IS, IS[at.UNKNOWNS] + 2 * i + 1)
+    for k in range(rows_of(run.IP, own)):
+        value = get(XS, IS[at.OWN_Z] + row_of(run.IP, own, k))
+        put(XS, IS[at.Z] + (beta + k if k < m else sigma + k - m), value)
+    copy_row(XS, IS[at.OWN_IMPULSES] + 4 * own, IS[at.IMPULSES] + 4 * i, 4)
+    put(IS, IS[at.MODES] + i, get(IS, IS[at.OWN_MODES] + own))
+
+
 @callee
 def keep_solution(run):
     """Keep what was found of the problem among what is known of all that touches."""
-    IS, XS, IP = run.IS, run.XS, run.IP
-    for i in range(run.IE[loops.N_ROWS]):
-        put(XS, IS[at.Z] + i, get(XS, IS[at.OWN_Z] + i))
+    IS, apart = run.IS, run.IS[at.OWN_Z] != run.IS[at.Z]
+    if apart:
+        copy_row(run.XS, IS[at.OWN_Z], IS[at.Z], run.IE[loops.N_ROWS])
     for own in range(IS[at.N_OWN]):
-        i, m = get(IS, IS[at.OWN] + own), get(IP, PROBLEM_HEAD + own * CONTACT_ROWS + Z_BETAS)
-        beta, sigma = get(IS, IS[at.UNKNOWNS] + 2 * i), get(IS, IS[at.UNKNOWNS] + 2 * i + 1)
-        for k in range(rows_of(IP, own)):
-            row = row_of(IP, own, k)
-            value = get(XS, IS[at.OWN_Z] + row)
-            put(XS, IS[at.Z] + (beta + k if k < m else sigma + k - m), value)
-            put(IS, IS[at.NEXT_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row])
-            if k < IS[at.CONE_ROWS]:
-                put(XS, IS[at.NEXT_POINT] + i * IS[at.CONE_ROWS] + k, value)
-        copy_row(XS, IS[at.OWN_IMPULSES] + 4 * own, IS[at.IMPULSES] + 4 * i, 4)
-        put(IS, IS[at.MODES] + i, get(IS, IS[at.OWN_MODES] + own))
+        i = get(IS, IS[at.OWN] + own) if apart else own
+        keep_start(run, own, i)
+        if apart:
+            keep_answer(run, own, i)
 
 
 @callee

@@ -188,7 +188,7 @@ def take_rates(run, X):
 @callee
 def push_islands(run, X, h, kind, again, rise):
     """Push island after island; `again`: only those whose shifts are others than in the last push."""
-    IS, code, known = run.IS, at.DONE, again and run.IS[at.ALL_PUSHED] != 0
+    IS, code, known = run.IS, at.DONE, again and run.IS[at.ALL_PUSHED] != 0 and run.IS[at.N_ISLANDS] > 1
     put(IS, at.ALL_PUSHED, 0)
     if not again:
         find_islands(run)

@@ -355,6 +355,7 @@ def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
     write_loops(I, IT, IA, XA, IE, XE, IQ)
     put(IS, at.ALL_BY_THEMSELVES, 0)
     put(IS, at.N_PLANNED, -1)
+    put(IS, at.N_SORTED, -1)
 
 
 @callee

@@ -12,6 +12,7 @@ about the ball, the Lie midpoint rule
     J W = exp(-t W / 2) J ω,     R+ = R exp(t W),     J ω+ = exp(-t W) J ω
 
 keeps energy without a trend; applied three times, back once in between, it is of fourth order [Yoshida 1990].
+A body that closures hold does not turn without torque: there it is applied once, of the order of the step.
 The gyroscopic terms of all others are forces.
 """
 
@@ -130,7 +131,7 @@ def turn_once(J, J_inverse, w, Y, theta, t):
 
 
 @callee
-def turn_by_itself(I, X, k, kind, Y, theta, rates, t):
+def turn_by_itself(I, X, k, kind, held, Y, theta, rates, t):
     """Turn the body k of Y, whose quaternion and rate are there, for a time t without torque."""
     J = inertia_about(I, X, k, kind)
     J_inverse = inverse(J)
@@ -138,6 +139,9 @@ def turn_by_itself(I, X, k, kind, Y, theta, rates, t):
     parts = 1 + int(math.sqrt(dot(w, w)) * t / LONGEST_TURN)
     h = t / parts
     for _ in range(parts):
+        if held:
+            w = turn_once(J, J_inverse, w, Y, theta, h)
+            continue
         w = turn_once(J, J_inverse, w, Y, theta, OUTER * h)
         w = turn_once(J, J_inverse, w, Y, theta, (1.0 - 2.0 * OUTER) * h)
         w = turn_once(J, J_inverse, w, Y, theta, OUTER * h)
@@ -148,10 +152,11 @@ def turn_by_itself(I, X, k, kind, Y, theta, rates, t):
 def turn(run, X, k, kind, w, Y, theta, rates, t):
     """Write to Y quaternion and rate of a body's hinge that turns with w after a time t."""
     put_three(Y, rates, w)
-    if get(run.IS, run.IS[at.BY_ITSELF] + k) != 0:
+    by_itself = get(run.IS, run.IS[at.BY_ITSELF] + k)
+    if by_itself != 0:
         for i in range(4):
             put(Y, theta + i, get(X, theta + i))
-        turn_by_itself(run.I, X, k, kind, Y, theta, rates, t)
+        turn_by_itself(run.I, X, k, kind, by_itself == at.HELD_BODY, Y, theta, rates, t)
     else:
         turn_quaternion(Y, theta, X, theta, t * x_of(w), t * y_of(w), t * z_of(w))
 
