@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -41,11 +40,14 @@ from mcpframe.simulation.stops import NoMotionError, StoppedError
 
 PathLike = str | os.PathLike[str]
 
-BLOCK_SECONDS = 0.1
+BLOCK_SECONDS = 0.25
 """Wall time that a block of steps should take: short enough for a lively progress bar and for a kill to cost
 little, long enough for its bookkeeping not to show."""
 BLOCK_STEPS = 4096
 """Most steps of a block."""
+GROWTH = 16.0
+"""Most by which a block is longer than the one before: a block costs half a millisecond of Python, and steps
+that are slow of a sudden are not many."""
 
 
 class RunStoppedError(NotSolvedError):
@@ -167,14 +169,13 @@ class _Run:
             seconds = perf_counter() - clock
             self._keep(block, count, seconds)
             show(block)
-            count = max(1, min(int(count * min(BLOCK_SECONDS / seconds, 4.0)), BLOCK_STEPS))
+            count = max(1, min(int(count * min(BLOCK_SECONDS / seconds, GROWTH)), BLOCK_STEPS))
 
     def _keep(self, block: StepBlock, count: int, seconds: float) -> None:
         """Record the steps of a block: the problems first, see `mcpframe.simulation.recording.harvest`."""
         self.done += count
         self.harvest.store(self.done)
-        block = replace(block, step_seconds=np.full(len(block), seconds / max(count, 1)))
-        self.recorder.take(block, self._checkpoint())
+        self.recorder.take(block.taking(seconds / max(count, 1)), self._checkpoint())
 
     def _checkpoint(self) -> Checkpoint:
         return checkpoint_of(self.done, self.harvest.count, self.engine.checkpoint())

@@ -21,8 +21,9 @@ from mcpframe.simulation.recording.steps import (
 
 Indices = NDArray[np.int64]
 
-STEPS, CONTACTS_PER_STEP = 1024, 8
-"""Room for rows; where it is used up, they are taken away and the steps go on."""
+STEPS, CONTACTS_PER_STEP = 4096, 12
+"""Room for rows; where it is used up, they are taken away and the steps go on. Memory that no row reaches is
+never touched."""
 
 
 class RecordedRows:

@@ -256,6 +256,10 @@ class StepBlock(Table):
         own = {name: array[start:stop] for name, array in self.items()}
         return self._of({**own, "contacts": contacts, "impacts": impacts})
 
+    def taking(self, seconds: float) -> StepBlock:
+        """Return the steps with the wall time that each of them has taken."""
+        return self._of({**self.__dict__, "step_seconds": np.full(len(self), seconds)})
+
     @classmethod
     def concatenate(cls, tables: Sequence[StepBlock]) -> StepBlock:
         """Return the steps of all blocks (at least one) as a block of read-only arrays of its own."""
