@@ -6,6 +6,7 @@ from detection_scenes import free_link, random_pose, random_shape
 
 from mcpframe.contact.detection import Detector
 from mcpframe.contact.detection import records as rec
+from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.detection.packing import LEAST_ROOM, with_room
 from mcpframe.multibody import Model
 from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
@@ -161,3 +162,24 @@ def test_a_long_capsule_reaches_across_many_small_spheres():
     detector = Detector(model, margin=0.03)
     detector.detect(at(model, np.vstack([np.zeros(3), positions])))
     assert found_pairs(detector) == {(i, 0) for i in range(1, 82)}
+
+
+def test_pairs_that_are_given_have_the_contacts_that_they_have_among_all(rng):
+    shapes = [random_shape(rng, kind) for kind in (Sphere, Box, Capsule) for _ in range(6)]
+    model = Model([free_link(f"s{i}", shape) for i, shape in enumerate(shapes)], geometry=[Geometry(Plane())])
+    detector = Detector(model, margin=0.05)
+    first, later = (at(model, rng.uniform(0.0, 0.6, (len(shapes), 3))) for _ in range(2))
+    detector.detect(first)
+    given = np.unique(detector.key // rec.FEATURES)[::2]
+    detector.detect(later)
+    chosen = np.isin(detector.key // rec.FEATURES, given)
+    keys, records = detector.key[chosen].copy(), detector.record[chosen].copy()
+    detector.detect(first)  # other places are in the tables now
+    ID = detector.ID
+    ID[rec.N_CANDIDATES], ID[rec.GIVEN] = given.size, 1
+    ID[ID[rec.CANDIDATES] :][: given.size] = given
+    detect_contacts(later.I, later.X, ID, detector.XD)
+    ID[rec.GIVEN] = 0
+    assert keys.size > 5
+    np.testing.assert_array_equal(detector.key, keys)
+    np.testing.assert_array_equal(detector.record, records)
