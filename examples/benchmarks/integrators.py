@@ -1,14 +1,15 @@
 """Integrators on twelve systems: error against work, and energy for a minute, at four steps.
 
-    python examples/benchmarks/integrators.py [--quick] [--only NAME] [--page FILE]
+    python examples/benchmarks/integrators.py [--quick] [--cost] [--only NAME] [--page FILE]
 
 Every system (`subjects/systems.py`) is run with `midpoint`, `semi_implicit_euler` and `rk4` at 4, 2, 1 and
 1/2 ms, event-driven, `os` with `lemke`. The error is the largest at the end of its motion, work is the
 processor's time of the engine's steps, the least of some runs, per simulated second; order is that of the two
 shortest steps. Energy is followed for 60 s: the largest change where it stays, the largest growth where it is
 dissipated, both as shares of the energy that moves. A run that ends early stays in the tables with the time
-at which it did. Writes out/bench/integrators.json, two plots beside it, and, with --page, tables and plots to
-that page of the documentation, between its marks.
+at which it did. What a step costs (`measuring/integrator_cost.py`) is a table of its own, --cost prints it alone. Writes
+out/bench/integrators.json, two plots beside it, and, with --page, tables and plots to that page of the
+documentation, between its marks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from measuring.integrator_cost import costs
 from plots.integrators import plot_energy, plot_work
 from reporting.pages import put_figures
 from reporting.study import opening, parser, save_figures
@@ -74,23 +76,28 @@ class Cell:
 def main() -> int:
     options = arguments()
     console, facts = opening("Integrators")
+    prices = costs(INTEGRATORS)
+    console.print(f"\nCost of a step\n{cost_table(prices)}", soft_wrap=True, markup=False)
+    if options.cost:
+        return 0
     chosen = [subject for subject in subjects() if options.only in subject.name]
     cells = [cell for subject in chosen for cell in measured(subject, options.quick, console)]
     for title, table in tables(cells).items():
         console.print(f"\n{title}\n{table}", soft_wrap=True, markup=False)
     out = Path(options.out)
-    save_figures(console, out, "integrators", facts, cells=[asdict(cell) for cell in cells])
+    save_figures(console, out, "integrators", facts, costs=prices, cells=[asdict(cell) for cell in cells])
     folder = Path(options.page).parent if options.page else out
     plot_work(cells, folder / "integrators_work.png")
     plot_energy(cells, folder / "integrators_energy.png")
     if options.page:
-        put_figures(Path(options.page), figures(cells, facts))
+        put_figures(Path(options.page), figures(cells, prices, facts))
     return 0 if cells else 1
 
 
 def arguments() -> argparse.Namespace:
     made = parser(__doc__)
     made.add_argument("--only", default="", metavar="NAME", help="systems with this in their name")
+    made.add_argument("--cost", action="store_true", help="what a step costs, and nothing else")
     return made.parse_args()
 
 
@@ -167,6 +174,15 @@ def tables(cells: Sequence[Cell]) -> dict[str, str]:
     }
 
 
+def cost_table(prices: dict[str, dict[str, float]]) -> str:
+    """Return the cost of a step, and its ratio to that of semi_implicit_euler."""
+    rows = [
+        [name, *(f"{cost:.2f} ({cost / each['semi_implicit_euler']:.2f})" for cost in each.values())]
+        for name, each in prices.items()
+    ]
+    return markdown(["µs per step (of semi_implicit_euler)", *INTEGRATORS], rows)
+
+
 def error_text(cell: Cell) -> str:
     return f"{cell.error:.1e}" if np.isfinite(cell.error) else cell.ended or "no number"
 
@@ -196,7 +212,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def figures(cells: Sequence[Cell], facts: dict[str, str]) -> str:
+def figures(cells: Sequence[Cell], prices: dict[str, dict[str, float]], facts: dict[str, str]) -> str:
     """Return what stands between the marks of the page."""
     told = ", ".join(f"{name} {facts[name]}" for name in ("machine", "commit", "python", "numba"))
     parts = [
@@ -204,7 +220,7 @@ def figures(cells: Sequence[Cell], facts: dict[str, str]) -> str:
         "![Error against work on twelve systems](integrators_work.png)",
         "![Energy over a minute on twelve systems](integrators_energy.png)",
     ]
-    for title, table in tables(cells).items():
+    for title, table in ({"Cost of a step": cost_table(prices)} | tables(cells)).items():
         parts += [f"### {title}", table]
     return "\n\n".join(parts)
 
