@@ -47,6 +47,7 @@ from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
 from mcpframe.simulation.hosting import HostStages
+from mcpframe.simulation.inertias import check_inertias
 from mcpframe.simulation.judged import judged_groups
 from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
@@ -117,6 +118,7 @@ class Engine:
             self._stages = self._formulation or self._judging()
         self._host = HostStages(scene, Together(model, foreign), self.detector, (self._IE, self._XE), observe)
         start = scene.initial_state()
+        check_inertias(start)
         self._X, self._Y, self._Z, self._B = (aligned_copy(start.X) for _ in range(4))
         self._host.know(self._X, self._Y, self._Z)
         self._rows = RecordedRows(model, stepping.max_impacts)

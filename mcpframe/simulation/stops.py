@@ -17,6 +17,7 @@ from mcpframe.multibody.independence import check_motion, closure_name
 from mcpframe.multibody.state import State
 from mcpframe.scene.controllers import PD
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.inertias import why_free
 from mcpframe.simulation.recording.steps import StepBlock
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ NAMED = 3
 """Pairs of bodies that are named."""
 RESOLVED = 0.5
 """Way per step, rad or m, up to which rates do not look like the reason."""
-NEXT_TO_NONE = 1e-9
-"""Share of the inertia that a hinge moves; axes that are written with six digits leave 1e-11 where there is
-none."""
 
 
 class StoppedError(NotSolvedError):
@@ -84,26 +82,9 @@ def why_unmoved(scene: Scene, state: State, step: int) -> str:
                 return f"{where}: {told}"
     worst = int(moved.argmax())
     name, rate = scene.model.dof_names[worst], state.theta_dot[worst]
-    cause = _no_inertia(state, worst) or _cause(scene, force, float(moved[worst]))
+    cause = why_free(state, worst) or _cause(scene, force, float(moved[worst]))
     fastest = f"The fastest before it is {name!r}, at a rate of {rate:.3g}"
     return f"{where}: {told}. {fastest}; probable cause: {cause}"
-
-
-def _no_inertia(state: State, dof: int) -> str:
-    """Return that a hinge feels next to nothing of what it moves, if so: 1 / (Mass⁻¹)_dd of Mass_dd."""
-    one = np.zeros(state.model.n_dofs)
-    one[dof] = 1.0
-    still = state.model.state(state.theta)  # rates may be beyond all numbers already
-    try:
-        felt, whole = 1.0 / still.solve_mass(one)[dof], still.mass_matrix()[dof, dof]
-    except ModelError:
-        return ""
-    if not felt < NEXT_TO_NONE * whole:
-        return ""
-    return (
-        f"it feels an inertia of {felt:.2g}, next to nothing of the {whole:.2g} that it moves: masses "
-        "without inertia of their own leave it free; give links behind it inertia, or it an armature"
-    )
 
 
 def _cause(scene: Scene, force: Array, moved: float) -> str:

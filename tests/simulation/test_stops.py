@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from trees import random_tree
 
 import mcpframe as mf
 from mcpframe.cli import main
@@ -13,6 +14,7 @@ from mcpframe.scene.controllers import PD
 from mcpframe.simulation.audit.rates import ResolutionWarning
 from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.hosting import _is_impossible
+from mcpframe.simulation.inertias import check_inertias, felt_and_moved
 from mcpframe.simulation.stops import NoMotionError
 
 Y = (0.0, 1.0, 0.0)
@@ -133,19 +135,64 @@ def test_a_step_that_has_too_many_parts_ends_the_run_in_words_that_name_what_tou
     assert len(stop.value.trajectory) == 1
 
 
-def test_a_hinge_that_feels_no_inertia_is_named_as_the_cause():
+def crossing_axes(**head):
     """A point mass on three axes that cross: nothing holds it about the line to the mass."""
     point = {"mass": 0.1, "inertia": np.zeros((3, 3))}
     model = mf.Model(gravity=(0, 0, -9.81))
     model.add_link("yaw", "world", mf.Hinge("pin", (0, 0, 1)), com=(1e-7, 0, 0), **point)
     model.add_link("roll", "yaw", mf.Hinge("pin", (1, 0, 0)), com=(0, 0, 1e-7), **point)
-    model.add_link("head", "roll", mf.Hinge("pin", (0, 1, 0)), com=(0.1, 0.2, 0.3), **point)
-    scene = mf.Scene(model, theta=[0.0, 0.3, 0.2], theta_dot=[1e3, -1e3, 1e3])
-    words = r"'(yaw|roll|head)'.*feels an inertia of .*next to nothing of .*armature"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with pytest.raises(NoMotionError, match=words):
-            mf.simulate(scene, duration=1.0)
+    model.add_link("head", "roll", mf.Hinge("pin", (0, 1, 0)), com=(0.1, 0.2, 0.3), **point | head)
+    return mf.Scene(model, theta=[0.0, 0.3, 0.2], theta_dot=[1.0, -1.0, 1.0])
+
+
+def test_a_hinge_that_feels_no_inertia_is_refused_before_the_first_step():
+    words = r"'yaw' cannot be moved .*feels an inertia of .*next to nothing of .*armature"
+    with pytest.raises(mf.ModelError, match=words):
+        mf.simulate(crossing_axes())
+    assert len(mf.simulate(crossing_axes(inertia=1e-4 * np.eye(3)), duration=0.01)) == 11
+
+
+def test_a_hinge_of_a_long_chain_is_held_by_the_next_links():
+    """However much hangs on it: the inertia of all that it moves is no measure."""
+    model = mf.Model(gravity=(0, 0, -9.81))
+    for k in range(1500):
+        rod = {"mass": 0.1, "com": (0, 0, -0.05), "inertia": 1e-4 * np.eye(3)}
+        place = mf.Pose((0, 0, -0.1 if k else 0.0))
+        model.add_link(
+            f"link_{k}", f"link_{k - 1}" if k else "world", mf.Hinge("pin", (0, 1, 0)), place, **rod
+        )
+    state = model.state(np.full(model.n_theta, 0.01))
+    check_inertias(state)
+    assert felt_and_moved(state)[0][0] < 1e-2
+    assert state.mass_matrix()[0, 0] > 1e3
+
+
+def subtree(parents, k):
+    found = [k]
+    for j in range(k + 1, len(parents)):
+        if parents[j] in found:
+            found.append(j)
+    return found
+
+
+def test_a_hinge_feels_what_the_mass_matrix_says(rng):
+    """With the hinges of its subtree free and all others held: 1 / (Mass_subtree⁻¹)_dd."""
+    model = random_tree(rng, 12, armature=0.3, extra_roots=0.2)
+    state = model.state(model.random_theta(rng))
+    felt, moved = felt_and_moved(state)
+    mass, link, parents = state.mass_matrix(), state.tree.dof_link, state.tree.parents
+    for k in range(len(model.links)):
+        dofs = np.flatnonzero(np.isin(link, subtree(parents, k)))
+        own = np.flatnonzero(link[dofs] == k)
+        expected = 1.0 / np.linalg.inv(mass[np.ix_(dofs, dofs)]).diagonal()[own]
+        np.testing.assert_allclose(felt[link == k], expected, rtol=1e-9)
+    assert (felt <= (1.0 + 1e-9) * moved).all()
+    assert (moved <= (1.0 + 1e-9) * mass.diagonal()).all()
+
+
+def test_a_body_far_away_feels_its_inertia():
+    body = mf.Link("body", mass=1.0, inertia=1e-7 * np.eye(3))
+    check_inertias(mf.Model([body]).state([1e6, -1e6, 1e6, 0, 0, 0, 1]))
 
 
 def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
