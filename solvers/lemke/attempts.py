@@ -32,6 +32,7 @@ from mcpframe.solvers.lemke.kernels import (
     LEXICOGRAPHIC,
     PIVOT_LIMIT,
     RAY,
+    RELAX,
     SINGULAR,
     STOPPED,
     cover,
@@ -80,7 +81,10 @@ NEAR = 2
 RELATIVE = 1e-9
 """A residual above this share of |q| is not accepted before all attempts are made, however loose tol is."""
 N_REPAIRS = 2
-"""How often a path's end that does not hold is refactorised and followed further."""
+"""How often a path's end that does not hold is refactorised and followed further; once also where it
+holds, but is off by more than one bound may be passed by: that is much where everything is at rest."""
+TIDYING = 3
+"""Active-set corrections of a path's end that is off by more than that."""
 PROXIMAL = (5e-12, 1e-6)
 """Shares of M's largest entry that are added to its diagonal where a path's end does not hold: of the bases
 of redundant contacts that path finds one that is far from singular."""
@@ -318,7 +322,7 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         rule = LARGEST_PIVOT if k % 3 == 0 and attempts > 1 else LEXICOGRAPHIC
         limit = max_pivots if max_pivots > 0 else (10 * n + 100) << min(max(k, 0), 30)
         ended = ENDED
-        for _ in range(1 + N_REPAIRS):
+        for repair in range(1 + N_REPAIRS):
             plan = from_basis, scaled, rule, max(k, 0) // 2, limit, 0.0
             ended, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
             total += pivots
@@ -326,7 +330,12 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
                 break
             residual = sharpen(M, q, lower, upper, codes_new, z_new, R[SHARP], w, T, K, R)
             best = keep_if_better(residual, best, z, z_new, codes[0], codes_new)
-            if best <= goal or ended != ENDED:
+            if best > RELAX * size and ended == ENDED:
+                work = T, R[STEP_0:], K[0], K[1]
+                residual, _, _ = active_set(M, q, lower, upper, codes_new, z_new, w, work, TIDYING)
+                best = keep_if_better(residual, best, z, z_new, codes[0], codes_new)
+                copy_into(codes_new, codes[0])
+            if best <= (goal if repair > 0 else min(goal, RELAX * size)) or ended != ENDED:
                 break
             from_basis, scaled = True, True
         if k >= 0 and (first == SINGULAR or (first == PIVOT_LIMIT and ended == RAY)):

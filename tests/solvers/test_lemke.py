@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe.problem.generators import FAMILIES, contact_lcp
+from mcpframe.solvers.lemke.kernels import RELAX
 from mcpframe.solvers.lemke.method import suggested_codes
 from mcpframe.solvers.shared.free_rows import eliminate_free_rows
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
@@ -286,3 +287,19 @@ def test_a_contact_at_a_dead_point_does_not_end_on_a_ray():
     solution = mf.solve(mf.MixedLCP(M, np.append(D.T @ b, np.zeros(3))), "lemke")
     assert solution.ok
     assert np.abs(solution.z).max() < 1e3  # the ray led to 3e8
+
+
+def nearly_at_rest(seed, n=20, noise=3e-11):
+    """Rows that neither press nor open, but for rounding, beside some that do; M is positive definite."""
+    rng = np.random.default_rng(seed)
+    J = rng.standard_normal((n, 2 * n))
+    M, presses, opens = J @ J.T / n, rng.random(n) < 0.3, rng.random(n) < 0.3
+    z, w = np.where(presses, rng.random(n), 0.0), np.where(opens & ~presses, rng.random(n), 0.0)
+    return mf.MixedLCP(M, w - M @ z + noise * rng.standard_normal(n))
+
+
+@pytest.mark.parametrize("seed", [*range(20), 94, 134, 160, 217])
+def test_what_paths_pass_bounds_by_does_not_add_up(seed):
+    """A path may pass each bound by RELAX for a larger pivot; its end is put right."""
+    problem = nearly_at_rest(seed)
+    assert mf.solve(problem, "lemke").residual <= RELAX * np.abs(problem.q).max()
