@@ -129,6 +129,45 @@ class Chain:
         return (A.T * self.mass) @ A
 
 
+@dataclass(frozen=True)
+class Rods:
+    """Thin rods in space, end to end: points p_0, p_1, ... with a constant mass matrix.
+
+    A rod of mass m between two points has the kinetic energy m/6 (v_i² + v_i . v_j + v_j²), and half of its
+    weight at each. Its length holds, d . (v_j - v_i) = 0 with d = p_j - p_i, and so may p_0 or its height.
+
+    Attributes:
+        mass: of every rod.
+        held: rows of p_0 that stand still: none of them, (2,) for its height, or (0, 1, 2).
+    """
+
+    mass: Sequence[float]
+    held: Sequence[int] = ()
+
+    def mass_matrix(self) -> Array:
+        """Return that of the points [n, n], the same for x, y and z."""
+        M = np.zeros((len(self.mass) + 1,) * 2)
+        for k, m in enumerate(self.mass):
+            M[k : k + 2, k : k + 2] += m / 6 * np.array([[2.0, 1.0], [1.0, 2.0]])
+        return M
+
+    def rates(self, _: float, y: Array) -> Array:
+        """Return the rates of (p, v), flat [6 n]."""
+        n = len(self.mass) + 1
+        p, v = y.reshape(2, n, 3)
+        d, w = np.diff(p, axis=0), np.diff(v, axis=0)
+        J = np.zeros((n - 1 + len(self.held), n, 3))
+        for k in range(n - 1):
+            J[k, k], J[k, k + 1] = -d[k], d[k]
+        for row, axis in enumerate(self.held):
+            J[n - 1 + row, 0, axis] = 1.0
+        J, M = J.reshape(-1, 3 * n), np.kron(self.mass_matrix(), np.eye(3))
+        weight = np.kron(self.mass_matrix().sum(axis=1), [0.0, 0.0, -G])
+        bias = np.concatenate([(w**2).sum(axis=1), np.zeros(len(self.held))])
+        K = np.block([[M, -J.T], [J, np.zeros((len(J),) * 2)]])
+        return np.concatenate([v.ravel(), np.linalg.solve(K, np.concatenate([weight, -bias]))[: 3 * n]])
+
+
 def turning(J: Array, moment: Callable[[Array], Array] | None = None) -> Callable[[float, Array], Array]:
     """Return the rates of (quaternion x, y, z, w; angular velocity in body axes) by Euler's equations.
 

@@ -61,6 +61,15 @@ class Motion:
         yield zero(f"{self.quantity} after {self.duration:g} s", self.error(run), self.bound, "at 1 ms")
 
 
+def second_order(rate: float, duration: float, size: float = 1.0) -> float:
+    """Return what a rule of second order may be off by at `DT`: Ω T (Ω dt)² / 4 of a size.
+
+    Ω, 1/s, is the largest rate of the motion, or the root of its largest acceleration if that is more. The
+    phase of a harmonic motion is off by a 24th; rates in forces and contacts may have their share as well.
+    """
+    return size * (rate * DT) ** 2 / 4 * max(rate * duration, 1.0)
+
+
 def samples(run: mf.Trajectory) -> list[mf.State]:
     """Return some states of a run from its start to its end."""
     chosen = np.unique(np.linspace(0, len(run) - 1, SAMPLES).astype(int))

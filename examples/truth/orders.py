@@ -15,8 +15,10 @@ import mcpframe as mf
 from truth.answers import BOTH_SCHEMES, Answers, Way, system, zero
 from truth.articulated.chains import double_pendulum, rubbing_tip
 from truth.articulated.mechanisms import bead_on_a_hoop, four_bar
-from truth.articulated.spins import heavy_top, tumbling_motion
+from truth.articulated.space_rods import rods_on_ice, spherical_pendulum
+from truth.articulated.spins import heavy_top, tumbling_motion, wheel_on_a_ball
 from truth.motions import DT, Motion
+from truth.touching.passing import plank_on_a_log, rod_on_ice
 from truth.touching.rolling import across_a_slope, ball_down_a_slope, coin, ladder, slide_to_roll
 
 ORDER, FOURTH, SHORT = 2, 4, 0.1
@@ -29,12 +31,17 @@ SMOOTH: dict[str, Callable[[], Motion]] = {
     "double pendulum": double_pendulum,
     "four-bar": four_bar,
     "bead on a hoop": bead_on_a_hoop,
+    "double pendulum in space": spherical_pendulum,
+    "wheel on a ball": wheel_on_a_ball,
 }
 LASTING: dict[str, Callable[[], Motion]] = {
     "coin in a circle": coin,
     "ladder, mu = 0": partial(ladder, 0.0),
     "ladder, mu = 0.1": partial(ladder, 0.1),
     "rubbing tip": rubbing_tip,
+    "rod on ice": rod_on_ice,
+    "two rods on ice": rods_on_ice,
+    "plank on a log": plank_on_a_log,
 }
 
 
@@ -48,14 +55,14 @@ HELD: dict[str, tuple[Callable[[], Motion], float]] = {
 """Contacts that last, and a step at which rk4 is not down to rounding yet."""
 
 
-@system("order in smooth motion, five systems", "errors fall as dt²; bound at 1 ms")
+@system("order in smooth motion, seven systems", "errors fall as dt²; bound at 1 ms")
 def smooth_motion_is_of_second_order(way: Way) -> Answers:
     """Without contact both schemes are the same."""
     for name, motion in SMOOTH.items():
         yield from _order(way, name, motion())
 
 
-@system("order in lasting contact, four systems", "errors fall as dt²; bound at 1 ms", BOTH_SCHEMES)
+@system("order in lasting contact, seven systems", "errors fall as dt²; bound at 1 ms", BOTH_SCHEMES)
 def lasting_contact_is_of_second_order(way: Way) -> Answers:
     """Rolling, sliding without and with friction: contacts that neither open nor change."""
     for name, motion in LASTING.items():

@@ -258,3 +258,28 @@ def test_the_order_is_looked_at_on_eight_systems_four_of_them_with_lasting_conta
     assert len(orders.SMOOTH) + len(orders.LASTING) >= 8
     assert len(orders.LASTING) >= 4
     assert orders.ORDER - orders.SHORT >= 1.9
+
+
+def test_a_rod_in_space_is_a_pendulum_in_its_plane():
+    """J = m l² / 3: a'' = -(3 g / 2 l) sin a."""
+    length, a = 0.7, 1.1
+    start = np.array([[0, 0, 0], [length * np.sin(a), 0, -length * np.cos(a)], [0, 0, 0], [0, 0, 0]])
+    end = eq.integrated(eq.Rods([0.4], (0, 1, 2)).rates, start.ravel(), 0.8).reshape(4, 3)[1]
+    swing = lambda _, y: np.array([y[1], -1.5 * G / length * np.sin(y[0])])  # noqa: E731
+    angle = eq.integrated(swing, [a, 0.0], 0.8)[0]
+    np.testing.assert_allclose(end, [length * np.sin(angle), 0, -length * np.cos(angle)], atol=TIGHT)
+
+
+def test_rods_in_space_keep_lengths_momentum_and_energy(rng):
+    rods = eq.Rods([0.5, 1.0, 0.3])
+    p = np.cumsum([[0, 0, 0], *rng.standard_normal((3, 3))], axis=0)
+    d, v = np.diff(p, axis=0), [rng.standard_normal(3)]
+    for arm in d:  # ends that keep their distance
+        v.append(v[-1] + np.cross(rng.standard_normal(3), arm))
+    end = eq.integrated(rods.rates, np.concatenate([p, v]).ravel(), 0.5).reshape(2, 4, 3)
+    M = rods.mass_matrix()
+    energy = [np.sum(v * (M @ v)) / 2 + G * (M.sum(axis=0) @ p)[2] for p, v in ([p, np.array(v)], end)]
+    np.testing.assert_allclose(np.linalg.norm(np.diff(end[0], axis=0), axis=1), np.linalg.norm(d, axis=1))
+    np.testing.assert_allclose(energy[1], energy[0], rtol=TIGHT)
+    moved = M.sum(axis=0) @ (end[1] - v) - 0.5 * M.sum() * np.array([0, 0, -G])
+    np.testing.assert_allclose(moved, 0.0, atol=TIGHT)

@@ -17,8 +17,10 @@
 | four-bar, slider-cranks, bead on a hoop | ODEs of one coordinate | test_truth_mechanisms |
 | PD of usual gains, damped robots, UR5 | exponentials, ODE, energy balance | test_truth_drives |
 | towers, beam, rocking block, sunken box | statics, Housner's share | test_truth_supports |
-| nine motions at 1, 1/2, 1/4 ms; six in contact with rk4 | order 2 and its constant; 4 | test_truth_orders |
-| ten motions in every formulation | as in os | test_truth_agreement |
+| rods on hinges of all kinds, thrown, on ice | points at fixed distances: an ODE | test_truth_space_rods |
+| rimless wheel, step, log, rods of every shape on ice | shares, ODEs | test_truth_passing |
+| 14 motions at 1, 1/2, 1/4 ms; six in contact with rk4 | order 2 and its constant; 4 | test_truth_orders |
+| fifteen motions in every formulation | as in os | test_truth_agreement |
 | floating chain, stack | a minute | test_truth_drifts |
 | free flight of a box, of a chain | order of the integrator | test_truth_flights |
 | four-bar, closed chain | loop error, as in nmc | test_truth_loops |
@@ -44,7 +46,7 @@ ROWS = {
     "lcps": {"one_row_is_solved", "four_rows_are_solved"},
     "spins": {
         *("spinning_ball_keeps_its_velocity", "tumbling_body_keeps_its_spin", "heavy_top_precesses"),
-        *("tumbling_body_follows_euler", "gyroscope_turns_its_gimbals"),
+        *("tumbling_body_follows_euler", "gyroscope_turns_its_gimbals", "wheel_on_a_ball_precesses"),
     },
     "rolling": {
         *("rolling_ball_rolls_on", "sphere_rolls_down_an_incline", "sliding_ball_starts_to_roll"),
@@ -54,7 +56,7 @@ ROWS = {
     "blocks": {
         *("block_slides_to_rest", "block_sticks_inside_the_cone", "block_slips_outside_the_cone"),
         *("block_stands_below_the_tipping_angle", "block_tips_above_the_tipping_angle"),
-        *("friction_answers_a_push", "plank_takes_the_block_along"),
+        *("friction_answers_a_push", "plank_takes_the_block_along", "belt_takes_the_block_along"),
     },
     "cones": {
         *("block_slides_straight_to_rest", "block_on_an_incline_of_any_heading"),
@@ -72,11 +74,15 @@ ROWS = {
     },
     "mechanisms": {
         *("four_bar_turns", "slider_crank_rubs", "prescribed_crank_moves_its_slider", "bead_finds_its_angle"),
-        "shaken_pendulum_stands_upside_down",
+        *("shaken_pendulum_stands_upside_down", "trammel_turns_over"),
     },
     "drives": {
         *("pd_hinge_returns", "pd_arm_reaches_its_target", "damped_robots_fall", "ur5_stands_still"),
         "furuta_swings",
+    },
+    "space_rods": {"double_pendulum_swings_in_space", "thrown_rods_tumble", "rods_fall_on_ice"},
+    "passing": {
+        *("rimless_wheel_walks", "ball_climbs_a_step", "plank_rocks_on_a_log", "rod_falls_on_ice"),
     },
     "orders": {
         *("smooth_motion_is_of_second_order", "lasting_contact_is_of_second_order"),
@@ -98,7 +104,7 @@ ROWS = {
     },
     "flights": {
         *("tumbling_box_keeps_momentum_and_energy", "free_chain_keeps_momentum_and_energy"),
-        "symmetric_top_precesses",
+        *("symmetric_top_precesses", "reaction_wheels_turn_a_body"),
     },
     "loops": {"four_bar_stays_closed", "closed_chain_stays_closed"},
     "standing": {

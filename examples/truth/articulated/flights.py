@@ -6,7 +6,19 @@ import numpy as np
 
 import mcpframe as mf
 from mcpframe.multibody.model.shapes import Box, Geometry, Sphere
-from truth.answers import ROUNDING, Answer, Answers, Way, simulated, system, zero
+from truth.answers import (
+    BOTH_SCHEMES,
+    ROUNDING,
+    SLOW_WAYS,
+    Answer,
+    Answers,
+    Way,
+    simulated,
+    system,
+    zero,
+)
+from truth.equations import attitude, integrated, turning
+from truth.motions import Motion, second_order
 
 END = 0.2
 HALVING = 0.1
@@ -90,3 +102,42 @@ def symmetric_top_precesses(way: Way) -> Answers:
         "angle of w_1 + i w_2, rad", (C - A) / A * w_3 * END, turned, 10 * END * fourth + ROUNDING, "(w dt)⁴"
     )
     yield zero("change of w_3, rad/s", run.theta_dot[:, 5] - w_3, ROUNDING * w_3, "rounding")
+
+
+def reaction_wheels() -> Motion:
+    """A body without momentum that turns as two wheels in it are driven: J w + C (f e_x + g e_z) = 0."""
+    C, A, end = 2e-3, 1.2e-3, 2.0
+    body, wheels = np.diag([0.05, 0.06, 0.07]), (np.diag([C, A, A]), np.diag([A, A, C]))
+    places, masses = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.05, 0.1]]), np.array([5.0, 0.2, 0.2])
+    model = mf.Model([mf.Link("body", mass=masses[0], inertia=body)], gravity=(0, 0, 0))
+    drives = (
+        lambda t: (40.0 * np.sin(2 * t), 80.0 * np.cos(2 * t)),
+        lambda t: (30.0 * (1 - np.cos(3 * t)), 90.0 * np.sin(3 * t)),
+    )
+    for k, (axis, drive) in enumerate(zip(((1, 0, 0), (0, 0, 1)), drives, strict=True)):
+        rotor = {"mass": masses[k + 1], "inertia": wheels[k]}
+        model.add_link(f"wheel_{k}", "body", mf.Hinge("pin", axis), mf.Pose(tuple(places[k + 1])), **rotor)
+        model.add_closure(mf.closures.Gear({f"wheel_{k}": 1.0}, motion=drive))
+    centre = masses @ places / masses.sum()
+    arms = places - centre
+    J = body + sum(wheels) + np.diag([masses @ (arms**2).sum(axis=1)] * 3) - (arms.T * masses) @ arms
+
+    def rates(t: float, y: np.ndarray) -> np.ndarray:
+        w = -np.linalg.solve(J, C * np.array([drives[0](t)[0], 0.0, drives[1](t)[0]]))
+        return np.asarray(turning(np.eye(3))(t, np.concatenate([y, w]))[:4])
+
+    def known() -> np.ndarray:
+        R = attitude(integrated(rates, [0, 0, 0, 1.0], end))
+        return np.concatenate([R, centre - R.reshape(3, 3) @ centre])
+
+    def got(run: mf.Trajectory) -> np.ndarray:
+        pose = run.state(-1).pose("body")
+        return np.concatenate([pose.rotation.ravel(), pose.position])
+
+    return Motion(mf.Scene(model), end, "attitude and place, rad and m", known, got, second_order(3.0, end))
+
+
+@system("reaction wheels in a body without momentum", "J w + C (f e_x + g e_z) = 0", BOTH_SCHEMES, SLOW_WAYS)
+def reaction_wheels_turn_a_body(way: Way) -> Answers:
+    """The rates of the wheels are prescribed; when they stand still again the body has turned."""
+    yield from reaction_wheels().answers(way)

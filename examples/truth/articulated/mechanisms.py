@@ -1,4 +1,4 @@
-"""Mechanisms against equations of one degree of freedom: four-bar, slider-crank, hoop, shaken pendulum."""
+"""Mechanisms against equations of one degree of freedom: linkages, hoop, shaken pendulum."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answer, Answers, Way, certifi
 from truth.articulated.chains import Y, hanging, relative
 from truth.bodies import G
 from truth.equations import Chain, integrated, with_reversals
-from truth.motions import DT, Motion, energy_kept
+from truth.motions import DT, Motion, energy_kept, second_order
 
 CRANK, COUPLER, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
 UP = np.array([[0.0, 1.0]])
@@ -223,3 +223,39 @@ def kapitza() -> Motion:
 def shaken_pendulum_stands_upside_down(way: Way) -> Answers:
     """A step sees a fifth of a radian of the shaking: what is prescribed changes within it."""
     yield from kapitza().answers(way)
+
+
+def trammel() -> Motion:
+    """Two sliders at a right angle, joined by a rod: the trammel of Archimedes, let go.
+
+    With a from the upright, sliders m_x, m_z and a rod m, l: J = l² (m/3 + m_x cos² a + m_z sin² a),
+    J a'' + l² (m_z - m_x) sin a cos a a'² = (m/2 + m_z) g l sin a.
+    """
+    l, m, m_x, m_z, lean, end = 0.6, 0.5, 0.3, 0.7, 0.3, 1.5
+    model = mf.Model(gravity=(0, 0, -G), name="trammel")
+    model.add_link("along", "world", mf.Hinge("prismatic", (1, 0, 0)), mass=m_x)
+    across = {"mass": m, "com": (0, 0, l / 2), "inertia": np.diag([m * l**2 / 12, m * l**2 / 12, 0.0])}
+    model.add_link("rod", "along", mf.Hinge("pin", Y), **across)
+    model.add_link("up", "world", mf.Hinge("prismatic", (0, 0, 1)), mass=m_z)
+    model.add_closure(mf.closures.Pin(mf.Node("rod", (0, 0, l)), mf.Node("up"), Y))
+
+    def rates(_: float, y: Array) -> Array:
+        a, w = y
+        s, c = np.sin(a), np.cos(a)
+        J = l**2 * (m / 3 + m_x * c**2 + m_z * s**2)
+        return np.array([w, ((m / 2 + m_z) * G * l * s - l**2 * (m_z - m_x) * s * c * w**2) / J])
+
+    places = lambda a: np.array([-l * np.sin(a), a, l * np.cos(a)])  # noqa: E731
+    known = lambda: places(integrated(rates, [lean, 0.0], end)[0])  # noqa: E731
+    scene = mf.Scene(model, theta=places(lean))
+    return Motion(
+        scene, end, "places and angle, m and rad", known, lambda run: run.theta[-1], second_order(9.0, end)
+    )
+
+
+@system(
+    "trammel of Archimedes, let go", "J a'' + J' a'² / 2 = (m/2 + m_z) g l sin a", BOTH_SCHEMES, SLOW_WAYS
+)
+def trammel_turns_over(way: Way) -> Answers:
+    """Its loop has more rows than it needs: it is closed in space, and moves in a plane."""
+    yield from trammel().answers(way)

@@ -10,7 +10,7 @@ from mcpframe.arrays import Array
 from truth.answers import BOTH_SCHEMES, SLOW_WAYS, Answers, Way, simulated, system, zero
 from truth.bodies import G
 from truth.equations import attitude, integrated, turning
-from truth.motions import DT, Motion, change, energy_kept, samples
+from truth.motions import DT, Motion, change, energy_kept, samples, second_order
 
 KEPT = 1e-7
 """Share by which momentum, spin and energy of a free body may change in 20 s, as asked for."""
@@ -177,3 +177,37 @@ def gimbals() -> Motion:
 def gyroscope_turns_its_gimbals(way: Way) -> Answers:
     """It precesses and nods; the gimbals, heavier than the rotor, take part."""
     yield from gimbals().answers(way)
+
+
+def wheel_on_a_ball() -> Motion:
+    """A wheel on an axle that stands on a ball, like a bicycle's on a string: w = 200 rad/s about it.
+
+    The wheel's own spin s = C (w_3 + rate) stays; with J of all but that, J w' = m - w × (J w + s e_3).
+    """
+    arm, axle, wheel, radius, rate = 0.1, 0.05, 0.4, 0.06, 200.0
+    own, A, C = np.diag([1e-4, 1e-4, 2e-5]), wheel * radius**2 / 4, wheel * radius**2 / 2
+    model = mf.Model(gravity=(0, 0, -G), name="wheel")
+    model.add_link("axle", "world", mf.Hinge("ball"), mass=axle, com=(0, 0, arm / 2), inertia=own)
+    rim = {"mass": wheel, "inertia": np.diag([A, A, C])}
+    model.add_link("wheel", "axle", mf.Hinge("pin", (0, 0, 1)), mf.Pose((0, 0, arm)), **rim)
+    w, lean = np.array([0.5, -0.3, 0.2]), mf.Pose.from_rpy(rpy=(0.8, 0, 0)).quaternion()
+    across = A + (axle / 4 + wheel) * arm**2
+    J, spin = own + np.diag([across, across, 0.0]), np.array([0, 0, C * (rate + w[2])])
+    turned = turning(J, lambda R: np.cross([0, 0, (axle / 2 + wheel) * arm], R.T @ [0, 0, -G]))
+
+    def rates(t: float, y: Array) -> Array:
+        return turned(t, y) - np.concatenate([np.zeros(4), np.linalg.solve(J, np.cross(y[4:], spin))])
+
+    known = lambda: attitude(integrated(rates, [*lean, *w], 1.0))  # noqa: E731
+    got = lambda run: run.state(-1).pose("axle").rotation.ravel()  # noqa: E731
+    nods = float(spin[2] / J[0, 0])  # the rate at which the axle nods; it swings by its first rate over that
+    scene = mf.Scene(model, theta=[*lean, 0.0], theta_dot=[*w, rate])
+    return Motion(scene, 1.0, "attitude of the axle, rad", known, got, second_order(nods, 1.0))
+
+
+@system(
+    "spinning wheel on an axle that stands on a ball", "J w' = m - w × (J w + s e_3)", BOTH_SCHEMES, SLOW_WAYS
+)
+def wheel_on_a_ball_precesses(way: Way) -> Answers:
+    """Two bodies, the spin in a hinge of its own: its gyroscopic moment is a force on the other."""
+    yield from wheel_on_a_ball().answers(way)

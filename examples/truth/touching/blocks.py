@@ -21,6 +21,7 @@ from truth.answers import (
     zero,
 )
 from truth.bodies import FLOOR, G, along_x, block
+from truth.motions import Motion, second_order
 
 MU = 0.5
 DT = 2e-3
@@ -133,3 +134,37 @@ def plank_takes_the_block_along(way: Way) -> Answers:
     yield zero(
         "momentum, share", (m * run.theta_dot[:, 0] + M * run.theta_dot[:, 6]) / (m * v) - 1, 1e-9, "kept"
     )
+
+
+def block_on_a_belt() -> Motion:
+    """A block on a spring is taken along by a belt, sticks to it, and is pulled off again.
+
+    It slides as x_0 (1 - cos wt), x_0 = mu m g / k, up to the belt's speed, sticks until the spring has
+    x_0, and from then on swings about x_0 at v / w: at the belt's speed it just does not stick again.
+    """
+    k, v, mu, end = 50.0, 0.4, 0.3, 2.0
+    model = mf.Model(gravity=(0, 0, -G), name="belt")
+    belt = Geometry(Box((20.0, 1.0, 0.1)), mf.Pose((0, 0, -0.05)))
+    model.add_link("belt", "world", mf.Hinge("prismatic", (1, 0, 0)), mass=1.0, geometry=belt)
+    model.add_link("lift", "world", mf.Hinge("prismatic", (0, 0, 1)), mf.Pose((0, 0, 0.1)))
+    box = Geometry(Box((0.2, 0.2, 0.2)))
+    model.add_link("block", "lift", mf.Hinge("prismatic", (1, 0, 0)), mass=1.0, stiffness=k, geometry=box)
+    model.add_closure(mf.closures.Gear({"belt": 1.0}, motion=lambda t: (v, 0.0)))
+    w, far = np.sqrt(k), mu * G / k
+    sticks = np.arcsin(v / (far * w)) / w
+    slips = sticks + far * np.cos(w * sticks) / v
+    known = np.array([far + v / w * np.sin(w * (end - slips))])
+    scene = mf.Scene(model, theta_dot=[v, 0, 0], materials=mf.Material(mu=mu))
+    # The steps in which it begins to stick and to slip are taken whole: mu g dt² / 8 each.
+    bound = second_order(w, end, v / w) + 2 * mu * G * 1e-6 / 8 * w * end
+    return Motion(scene, end, "place, m", lambda: known, lambda run: run.theta[-1, 2:], bound)
+
+
+@system(
+    "block on a spring on a belt",
+    "slides, sticks from sin wt = v / x_0 w on, then x_0 + (v/w) sin",
+    BOTH_SCHEMES,
+)
+def belt_takes_the_block_along(way: Way) -> Answers:
+    """Friction is the drive here: sliding, sticking, sliding."""
+    yield from block_on_a_belt().answers(way)
