@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sqlite3
 import struct
 import zipfile
 from collections.abc import Callable
@@ -328,6 +329,35 @@ def _substituted(pattern: bytes, content: bytes, rng: Rng, choices: list[str] | 
     return content[:start] + choices[rng.integers(len(choices))].encode() + content[stop:]
 
 
+def damage_rows(content: bytes, rng: Rng) -> bytes:
+    """Write something else into a column of an SQLite file, drop a table, or rename a column."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(content)
+        tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+        (table,) = tables[rng.integers(len(tables))]
+        columns = [row[1] for row in connection.execute(f"pragma table_info('{table}')")]
+        column = columns[rng.integers(len(columns))]
+        value = [*NUMBERS, *WORDS][rng.integers(len(NUMBERS) + len(WORDS))]
+        match int(rng.integers(8)):
+            case 0:
+                connection.execute(f"drop table '{table}'")
+            case 1:
+                connection.execute(f"alter table '{table}' rename column '{column}' to 'x'")
+            case 2:
+                connection.execute(f"delete from '{table}'")
+            case 3:
+                connection.execute(f"update '{table}' set '{column}' = ?", (rng.bytes(8),))
+            case _:
+                connection.execute(f"update or ignore '{table}' set '{column}' = ?", (value,))
+        connection.commit()
+        return connection.serialize()
+    except sqlite3.Error:
+        return content
+    finally:
+        connection.close()
+
+
 TEXT = [damage_number, damage_number, damage_text, damage_text, damage_word, damage_lines]
 OWN: dict[str, list[Callable[[bytes, Rng], bytes]]] = {
     "npz": [damage_archive] * 4,
@@ -337,5 +367,8 @@ OWN: dict[str, list[Callable[[bytes, Rng], bytes]]] = {
     "mjcf": [*TEXT, nest_elements],
     "scene": [*TEXT, nest],
     "study": [*TEXT, nest],
+    "nl": TEXT,
+    "trajectory": [damage_tree] * 4,
+    "store": [damage_rows] * 2,
 }
 """Damage that knows a format."""

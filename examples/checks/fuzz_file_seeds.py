@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,9 @@ SUFFIXES = {
     "mjcf": ".xml",
     "scene": ".toml",
     "study": ".toml",
+    "nl": ".nl",
+    "trajectory": ".h5",
+    "store": ".sqlite",
 }
 """Formats, and how their files are called."""
 
@@ -183,24 +187,15 @@ max_pivots = 500
 """
 
 
-def seeds(folder: Path) -> dict[str, list[bytes]]:
-    """Return good files by format; those that scenes and studies name are left in the folder."""
+def seeds(kind: str, folder: Path) -> list[bytes]:
+    """Return good files of a format; those that scenes and studies name are left in the folder."""
     problems = folder / "seeds"
     problems.mkdir()
     companions(folder)
-    scenes = [path.read_bytes() for path in sorted((EXAMPLES / "scenes").glob("*.toml"))]
-    studies = [path.read_bytes() for path in sorted((EXAMPLES / "studies").glob("*.toml"))]
-    made = {
-        "npz": list(map(Path.read_bytes, npz_files(problems))),
-        "corpus": [(folder / "corpus.h5").read_bytes()],
-        "fclib": list(map(Path.read_bytes, fclib_files(problems))),
-        "urdf": [URDF.encode(), (EXAMPLES / "scenes/arm.urdf").read_bytes()],
-        "mjcf": [MJCF.encode()],
-        "scene": [SCENE.encode(), *scenes],
-        "study": [STUDY.encode(), *(study for study in studies if not FOREIGN.search(study))],
-    }
-    shutil.rmtree(problems)
-    return made
+    try:
+        return SEEDS[kind](problems)
+    finally:
+        shutil.rmtree(problems)
 
 
 def companions(folder: Path) -> None:
@@ -256,3 +251,43 @@ def fclib_files(folder: Path) -> list[Path]:
     save_fclib(folder / "a.hdf5", FclibRecord(local, {"title": "t"}, about, [vectors], vectors))
     save_fclib(folder / "b.hdf5", global_problem())
     return [folder / "a.hdf5", folder / "b.hdf5"]
+
+
+def trajectory_files(folder: Path) -> list[Path]:
+    """Write the trajectory of a ball that falls on the floor."""
+    scene = mf.Scene(mf.systems.sphere(), theta_dot=[0, 0, -1, 0, 0, 0])
+    mf.simulate(scene, duration=0.02).save(folder / "a.h5")
+    return [folder / "a.h5"]
+
+
+def store_files(folder: Path) -> list[Path]:
+    """Run a study of two problems."""
+    problems = [{"generator": "full", "sizes": [2, 3]}]
+    mf.run_study({"name": "s", "solvers": ["lemke"], "problems": problems}, out=folder / "s", progress=False)
+    return [folder / "s" / "study.sqlite"]
+
+
+def _read(paths: Iterable[Path]) -> list[bytes]:
+    return [path.read_bytes() for path in paths]
+
+
+def _examples(pattern: str) -> list[bytes]:
+    return _read(sorted(EXAMPLES.glob(pattern)))
+
+
+SEEDS: dict[str, Callable[[Path], list[bytes]]] = {
+    "npz": lambda folder: _read(npz_files(folder)),
+    "corpus": lambda folder: _read([folder.parent / "corpus.h5"]),
+    "fclib": lambda folder: _read(fclib_files(folder)),
+    "urdf": lambda folder: [URDF.encode(), *_examples("scenes/arm.urdf")],
+    "mjcf": lambda folder: [MJCF.encode()],
+    "scene": lambda folder: [SCENE.encode(), *_examples("scenes/*.toml")],
+    "study": lambda folder: [
+        STUDY.encode(),
+        *(text for text in _examples("studies/*.toml") if not FOREIGN.search(text)),
+    ],
+    "nl": lambda folder: _examples("mcp/pairs.nl"),
+    "trajectory": lambda folder: _read(trajectory_files(folder)),
+    "store": lambda folder: _read(store_files(folder)),
+}
+"""Who makes files of a format."""

@@ -2,8 +2,9 @@
 
     python examples/checks/fuzz_files.py [N] [--formats npz,scene] [--seed 0] [--first 0] [--keep FOLDER]
 
-N files (2,000) of each format: .npz, HDF5 corpus, FCLIB, URDF, MJCF, scene and study TOML. File k of a seed
-is always the same: fuzz_file_mutations.py damages what fuzz_file_seeds.py makes. It is a breach when a reader
+N files (2,000) of each format: .npz, HDF5 corpus, FCLIB, URDF, MJCF, scene and study TOML, .nl, trajectory,
+store of a study. File k of a seed is always the same: fuzz_file_mutations.py damages what fuzz_file_seeds.py
+makes. It is a breach when a reader
   raises anything but an error of mcpframe, or one that does not name the file,
   prints a traceback, changes the file, or makes another one,
   takes more than 10 s of processor time or 1 GB of memory, hangs, or brings the process down.
@@ -43,7 +44,10 @@ from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.npz import load_record
 from mcpframe.io.trust import Code
 from mcpframe.io.urdf import load_urdf
+from mcpframe.modelling.nl import load_nl
 from mcpframe.scene.scene_file import load_scene
+from mcpframe.simulation.recording.trajectory import Trajectory
+from mcpframe.studies.study.store import Store
 from mcpframe.studies.study.study_file import load_study
 
 SECONDS = 10.0
@@ -69,6 +73,19 @@ def read_corpus(path: Path) -> None:
         list(corpus)
 
 
+def read_trajectory(path: Path) -> None:
+    """Read a run, as plots and the viewer do."""
+    run = Trajectory.load(path)
+    run.contacts_at(0), run.impacts_at(-1), run.switches, run.total_energy, repr(run)
+    run.link_poses(np.flatnonzero(np.isfinite(run.theta).all(axis=1)))
+
+
+def read_store(path: Path) -> None:
+    """Read all rows of a study."""
+    with Store.read(path) as store:
+        store.header, store.rows()
+
+
 def read_any(path: Path) -> None:
     """Read the problems of a file as `mcpframe solve` does."""
     with open_records(path) as records:
@@ -83,6 +100,9 @@ READERS: dict[str, tuple[Callable[[Path], Any], ...]] = {
     "mjcf": (load_mjcf,),
     "scene": (partial(load_scene, allow_code=False),),
     "study": (partial(load_study, allow_code=False), partial(load_study, allow_code=Code.SKIP)),
+    "nl": (load_nl,),
+    "trajectory": (read_trajectory,),
+    "store": (read_store,),
 }
 """Who reads a format."""
 
@@ -94,7 +114,7 @@ def fuzz(
     counts: Counter[str] = Counter()
     breaches: list[Breach] = []
     with tempfile.TemporaryDirectory() as place:
-        made = seeds(_made(Path(place) / "seeds"))[kind]
+        made = seeds(kind, _made(Path(place) / "seeds"))
         waiting = list(indices)
         while waiting:
             for index, outcome in _watched(kind, made, list(waiting), seed, Path(place)):

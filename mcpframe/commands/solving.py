@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 import mcpframe as mf
+from mcpframe.arrays import Array
 from mcpframe.commands import completion
 from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.config.plugins import load_solver
@@ -37,13 +39,20 @@ Examples:
 
     mcpframe solve corpus.h5 --index 3 --log
 
+    mcpframe solve model.nl --solver path --log
+
 Make a file with mcpframe formulate, with mcpframe.save_problem("problem.npz", mcpframe.MixedLCP(M, q, lower,
 upper)), or with numpy alone: an .npz file with the arrays M, q, lower and upper; M and q alone are an LCP.
 """
 SHORT = 12
 """Longest z that is printed; longer ones go to a file with --out."""
 
-File = Annotated[Path, typer.Argument(help="One problem (.npz), a corpus (.h5), or an FCLIB file (.hdf5).")]
+File = Annotated[
+    Path,
+    typer.Argument(
+        help="One problem (.npz), a corpus (.h5), an FCLIB file (.hdf5), or a model of AMPL or Pyomo (.nl)."
+    ),
+]
 Solver = Annotated[
     str, typer.Option(autocompletion=completion.solvers, help="Solver by name; see mcpframe list.")
 ]
@@ -91,7 +100,7 @@ def solve(
     """
     chosen = _chosen_solver(solver, option, config)
     start = None if z0 is None else _start_point(z0)
-    with open_records(file) as records:
+    with _opened(file) as records:
         picked = _picked(records, index, file)
         single = len(picked) == 1
         _prepare_out(out, single)
@@ -107,6 +116,17 @@ def solve(
                 print(solution.log() or f"{chosen.name} keeps no log")
     _print_one(*rows[0], tol) if single else _print_many(rows)
     return 0 if all(solution.ok for _, _, solution in rows) else 1
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[Sequence[Record]]:
+    """Give the problems of a file; a model of AMPL or Pyomo is one."""
+    if file.suffix != ".nl":
+        with open_records(file) as records:
+            yield records
+    else:
+        model = mf.load_nl(file)
+        yield [Record(model.problem(), file.stem, model.start_point())]
 
 
 def _with_directions(problem: Any, n_f: int) -> Any:
@@ -172,10 +192,18 @@ def _print_one(record: Record, problem: Any, solution: Solution, tol: float) -> 
     table.add_row("iterations", str(solution.iterations))
     table.add_row("time", f"{solution.seconds:.3g} s")
     if solution.z.size <= SHORT:
-        table.add_row("z", Text(", ".join(f"{value:.9g}" for value in solution.z)))
+        table.add_row("z", Text(_entries(problem, solution.z)))
     if solution.message or not solution.ok:
         table.add_row("note", Text(f"{solution.message}. {solution.status.remedy}".removeprefix(". ")))
     console().print(table)
+
+
+def _entries(problem: Any, z: Array) -> str:
+    """Return the entries of z, with their names where a model gives them some."""
+    values = [f"{value:.9g}" for value in z]
+    if getattr(problem, "layout", None) is not None and problem.layout.labels:
+        values = [f"{problem.layout.label(i)} = {value}" for i, value in enumerate(values)]
+    return ", ".join(values)
 
 
 def _print_many(rows: Sequence[tuple[Record, Any, Solution]]) -> None:

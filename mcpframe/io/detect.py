@@ -23,7 +23,7 @@ def open_records(path: Path) -> Iterator[Sequence[Record]]:
     if start.startswith(ZIP):
         yield [load_record(path)]
     elif not start.startswith(HDF5):
-        raise FileFormatError(f"{path}: is neither an .npz file nor HDF5")
+        raise FileFormatError(f"{path}: is neither an .npz file nor HDF5 (a model of AMPL ends in .nl)")
     elif _is_fclib(path):
         yield [Record(load_fclib(path), name=path.stem)]
     else:

@@ -206,16 +206,20 @@ class MCPModel:
             ProblemError: beside those of `problem`, an expression is not finite where the solver starts.
         """
         problem = self.problem(parameters)
-        nearest_to_zero = {
-            name: np.clip(0.0, self._lower[name], self._upper[name]) for name in self.variables
-        }
         given = start.values if isinstance(start, Answer) else start
-        z0 = self._numbers("variable", self.variables, {**nearest_to_zero, **self._start}, given)
+        z0 = self.start_point(given)
         self._check_start(problem, z0)
         told = bool(self._start) or given is not None
         solution = solve(problem, solver, z0=z0 if told else None, **options)
         p = self._numbers("parameter", self.parameters, self._values, parameters)
         return Answer(self.name, self.variables, self.parameters, problem, p, solution)
+
+    def start_point(self, given: Values | None = None) -> Array:
+        """Return where solvers start [n]: as given by name, as the model says, or nearest to zero."""
+        nearest_to_zero = {
+            name: np.clip(0.0, self._lower[name], self._upper[name]) for name in self.variables
+        }
+        return self._numbers("variable", self.variables, {**nearest_to_zero, **self._start}, given)
 
     def _block(self, name: str, index: Sequence[IndexSet], symbol: Callable[[str], Any]) -> Block:
         if name in self.variables or name in self.parameters:

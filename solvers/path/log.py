@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LEGEND = """\
+type: I start, C crash, SO Newton point, W the same on trust, B search back, G gradient step
+residual: Fischer-Burmeister, scaled; inorm: natural, as the tolerance is; (label): the worst row
+"""
+
 
 class RunRecord(NamedTuple):
-    """A run begins: its number, its settings in words; prints the header of the lines that follow."""
+    """A run begins: its number, its settings in words; prints the header of the lines that follow.
+
+    Before the first stands what the columns mean.
+    """
 
     run: int
     settings: str
 
     def __str__(self) -> str:
+        legend = LEGEND if self.run == 1 else ""
         return (
-            f"run {self.run}: {self.settings}\n"
+            f"{legend}run {self.run}: {self.settings}\n"
             "major minor  func  grad  residual    step type    prox   inorm  (label)"
         )
 

@@ -1,6 +1,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -145,6 +146,15 @@ def test_an_npz_file_of_numpy_without_bounds_is_an_lcp(run, tmp_path):
     np.savez(place, M=[[1.0]], q=[-1.0], lower=[0.0])
     status, _, error = run("solve", place)
     assert (status, "'upper' is missing" in error) == (2, True)
+
+
+def test_a_model_of_pyomo_is_solved_and_its_variables_are_named(run):
+    """What the file says is told in tests/modelling/test_nl.py; here x = log 2."""
+    model = Path(__file__).parents[2] / "examples" / "mcp" / "pairs.nl"
+    status, out, _ = run("solve", model, "--solver", "path", "--log")
+    assert status == 0
+    assert "v0 = 0.693147181, v1 = " in out
+    assert "major minor" in out
 
 
 def test_the_list_shows_every_plugin_with_type_default_range_and_text(run, registries):

@@ -1,5 +1,7 @@
 """Models in .nl files: those that Pyomo writes, every kind of pair, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,69 +9,7 @@ import mcpframe as mf
 from mcpframe.exceptions import FileFormatError, McpframeError
 
 EXACT = 1e-9
-PYOMO = """g3 1 1 0	# problem unknown
- 5 5 0 0 3 	# vars, constraints, objectives, ranges, eqns
- 3 0 2 0 0 0	# nonlinear constrs, objs; ccons: lin, nonlin, nd, nzlb
- 0 0	# network constraints: nonlinear, linear
- 2 0 0 	# nonlinear vars in constraints, objectives, both
- 0 0 0 1	# linear network variables; functions; arith, flags
- 0 0 0 0 0 	# discrete variables: binary, integer, nonlinear (b,c,o)
- 11 0 	# nonzeros in Jacobian, obj. gradient
- 5 5	# max name lengths: constraints, variables
- 0 0 0 0 0	# common exprs: b,c,o,c1,o1
-C0	#c1.bc
-o16	#-
-o44	#exp
-v0	#x
-C1	#c3.c
-o41	#sin
-v1	#z
-C2	#c2.bc
-o16	#-
-o16	#-
-o2	#*
-v0	#x
-v1	#z
-C3	#c1.c
-n0
-C4	#c2.c
-n0
-x1	# initial guess
-0 1.0	#x
-r	#5 ranges (rhs's)
-4 -2	#c1.bc
-4 1	#c3.c
-4 0.25	#c2.bc
-5 1 1	#c1.c
-5 1 4	#c2.c
-b	#5 bounds (on variables)
-2 0	#x
-3	#z
-3	#c1.bv
-2 0	#y
-3	#c2.bv
-k4	#intermediate Jacobian column lengths
-3
-5
-7
-9
-J0 3	#c1.bc
-0 0
-2 1
-3 -1
-J1 2	#c3.c
-0 1
-1 0
-J2 4	#c2.bc
-0 0
-1 0
-3 -1
-4 1
-J3 1	#c1.c
-2 1
-J4 1	#c2.c
-4 1
-"""
+PYOMO = (Path(__file__).parents[2] / "examples/mcp/pairs.nl").read_text()
 """Of complements(0 <= exp(x) - 2 + y, x >= 0), complements(sin(z) + x == 1, z) and
 complements(y - x z >= -0.25, y >= 0), as Pyomo 6.10 writes it."""
 

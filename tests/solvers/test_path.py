@@ -215,7 +215,8 @@ def test_the_log_reads_like_paths():
     assert isinstance(first, MajorRecord)
     assert isinstance(end, EndRecord)
     lines = solution.log().splitlines()
-    assert lines[1].split() == [
+    assert lines[0].startswith("type: I start, C crash")
+    assert lines[3].split() == [
         "major",
         "minor",
         "func",
@@ -227,7 +228,7 @@ def test_the_log_reads_like_paths():
         "inorm",
         "(label)",
     ]
-    columns = lines[2].split()
+    columns = lines[4].split()
     assert len(columns) == 10
     assert columns[-1] in {f"(z[{i}])" for i in range(4)}
     records = [record for record in solution.trace if isinstance(record, MajorRecord)]

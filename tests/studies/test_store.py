@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -66,6 +67,27 @@ def test_a_full_disk_is_an_error_that_names_the_file_and_keeps_the_rows_before_i
         store.add(row(case="one more"))
     with Store.read(tmp_path) as store:
         assert len(store) == added + 1
+
+
+def test_reading_writes_nothing(tmp_path):
+    """SQLite would put the log of a killed writer into the file as soon as somebody looks at it."""
+    filled(tmp_path / FILE_NAME, 3)
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    with Store.open(tmp_path / FILE_NAME, HEADER) as store:
+        store.add(row(case="in the log"))
+        for name in (FILE_NAME, f"{FILE_NAME}-wal"):
+            shutil.copy(tmp_path / name, killed / name)
+    for folder, count in ((tmp_path, 4), (killed, 4)):
+        before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        with Store.read(folder) as store:
+            assert len(store.rows()) == count
+        after = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        after.pop(f"{FILE_NAME}-shm", None)  # what SQLite knows of the log, made anew by whoever opens it
+        assert after == before
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [FILE_NAME]
+    with Store.open(killed / FILE_NAME, HEADER) as store:
+        assert len(store) == 4
 
 
 def test_a_study_on_a_full_disk_ends_with_one_line_and_goes_on_later(tmp_path):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mcpframe.arrays import Array
 from mcpframe.exceptions import FileFormatError, ModelError, ProblemError, nearest
 from mcpframe.io.journal import committed
+from mcpframe.multibody.model.coordinates import QUATERNION_TOLERANCE
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.model.node import Node
 from mcpframe.notebook import html
@@ -255,6 +256,8 @@ class Trajectory:
         try:
             with h5py.File(committed(place), "r") as file:
                 header, steps = read_header(file, str(place)), read_steps(file)
+            check_widths(header.model, steps)
+            _check_quaternions(header.model, steps)
         except UNREADABLE as error:
             raise not_a_trajectory(place, error) from None
         return Trajectory(header if model is None else _with_model(header, model, place), steps)
@@ -290,6 +293,15 @@ def check_widths(model: Model, steps: StepBlock) -> None:
             f"steps: theta and theta_dot have {found[0]} and {found[1]} columns, "
             f"model {model.name!r} has {expected[0]} and {expected[1]}"
         )
+
+
+def _check_quaternions(model: Model, steps: StepBlock) -> None:
+    """Raise ProblemError unless quaternions have length one, in every step."""
+    lengths = np.linalg.norm(steps.theta[:, model.tree.coordinates.quaternions], axis=2)
+    off = np.argwhere(np.abs(lengths - 1.0) > QUATERNION_TOLERANCE)
+    if len(off):
+        k, i = off[0]
+        raise ProblemError(f"step {k}: theta has a quaternion of length {lengths[k, i]:g}")
 
 
 def _with_model(header: Header, model: Model, place: Path) -> Header:

@@ -82,11 +82,13 @@ class Store:
 
     @staticmethod
     def read(path: Path) -> Store:
-        """Open a file, or that of a folder, to read it."""
+        """Open a file, or that of a folder, to read it; neither it nor the log of a killed writer changes."""
         path = path / FILE_NAME if path.is_dir() else path
         if not path.is_file():
             raise FileFormatError(f"{path}: no such file; mcpframe study run FILE --out DIR makes one")
-        connection = _connect(path, "rw")
+        log = path.with_name(f"{path.name}-wal")
+        is_whole = not log.is_file() or not log.stat().st_size
+        connection = _connect(path, "ro&immutable=1" if is_whole else "ro")  # a log needs its index beside it
         with _closing_on_error(connection), _explained(path):
             store = Store(path, connection)
             if store.header.get("format") != FORMAT:
