@@ -29,6 +29,28 @@ corpus_app = typer.Typer(
     "**mcpframe corpus show problems.h5**.",
     rich_markup_mode="markdown",
 )
+RECIPE_EPILOG = """
+Example:
+
+    mcpframe corpus recipe quadruped --size quick --out walk.h5
+"""
+HARVEST_EPILOG = """
+Examples:
+
+    mcpframe corpus harvest examples/scenes/quadruped_lands.toml --out walk.h5 --every 10
+
+    mcpframe corpus harvest pendulum.toml --out swing.h5 --set duration=2.0 --limit 200
+"""
+SHOW_EPILOG = """
+Example:
+
+    mcpframe corpus show walk.h5 --by motion
+"""
+EXPORT_EPILOG = """
+Example:
+
+    mcpframe corpus export walk.h5 --fclib walk_fclib --npz walk_npz
+"""
 
 RANGES = {
     "n": "rows",
@@ -68,7 +90,7 @@ def list_recipes() -> None:
     console().print(table)
 
 
-@corpus_app.command("recipe", cls=Command)
+@corpus_app.command("recipe", cls=Command, epilog=RECIPE_EPILOG)
 def make_recipe(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe, or all: see mcpframe corpus list.")],
     out: NewFile,
@@ -83,7 +105,7 @@ def make_recipe(
     console().print(f"written   {out}")
 
 
-@corpus_app.command("harvest", cls=Command)
+@corpus_app.command("harvest", cls=Command, epilog=HARVEST_EPILOG)
 def harvest_scene(
     scene: Annotated[Path, typer.Argument(metavar="SCENE", help="TOML file of the scene.")],
     out: NewFile,
@@ -111,7 +133,7 @@ def harvest_scene(
     console().print(f"written   {out}")
 
 
-@corpus_app.command("show", cls=Command)
+@corpus_app.command("show", cls=Command, epilog=SHOW_EPILOG)
 def show(
     file: File,
     by: Annotated[str, typer.Option(help="Label, or word of the provenance, to group by.")] = "system",
@@ -121,7 +143,7 @@ def show(
         _print_summary(corpus.texts(), by)
 
 
-@corpus_app.command("export", cls=Command)
+@corpus_app.command("export", cls=Command, epilog=EXPORT_EPILOG)
 def export(
     file: File,
     fclib: Annotated[

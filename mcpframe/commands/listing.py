@@ -23,7 +23,12 @@ LIST_EPILOG = "Examples: **mcpframe list lemke**, **mcpframe list coulomb**"
 def list_plugins(
     name: Annotated[
         str | None,
-        typer.Argument(autocompletion=completion.plugins, help="Show this plugin only.", show_default=False),
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.plugins,
+            help="Show this plugin only.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Show solvers, formulations and contact laws, with options, and whether they can run here."""

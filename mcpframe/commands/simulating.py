@@ -74,7 +74,7 @@ def simulate(
     """Simulate a scene and keep its trajectory.
 
     Exit status: 0 when every step is certified, 1 when one is not or the run stopped at it or leads to
-    numbers that are none, 2 on misuse, 130 when interrupted.
+    numbers that are not finite, 2 on misuse, 130 when interrupted.
     """
     from mcpframe.scene.scene_file import load_scene
 

@@ -50,7 +50,8 @@ SHORT = 12
 File = Annotated[
     Path,
     typer.Argument(
-        help="One problem (.npz), a corpus (.h5), an FCLIB file (.hdf5), or a model of AMPL or Pyomo (.nl)."
+        metavar="FILE",
+        help="One problem (.npz), a corpus (.h5), an FCLIB file (.hdf5), or a model of AMPL or Pyomo (.nl).",
     ),
 ]
 Solver = Annotated[
@@ -63,7 +64,7 @@ Options = Annotated[
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", help="TOML file with a [solver] table, instead of --solver.")
 ]
-Tolerance = Annotated[float, typer.Option(help="Certified: natural residual <= tol * (1 + max |q|).")]
+Tolerance = Annotated[float, typer.Option(help="Certified: natural residual of row i <= tol * (1 + |q_i|).")]
 Seconds = Annotated[float, typer.Option(help="Seconds per problem.")]
 StartFile = Annotated[
     Path | None, typer.Option(help="Start from z or z0 of this .npz file, such as an earlier --out.")

@@ -78,9 +78,7 @@ def curves(x: Array, lines: Mapping[str, tuple[str, Array]], unit: str) -> Marku
         _polyline(across, HEIGHT * (high - y[steps]) / ((high - low) or 1.0), colour)
         for colour, y in lines.values()
     )
-    names = " &ensp; ".join(
-        f'<span style="color:{colour}">&#9644;</span> {escape(name)}' for name, (colour, _) in lines.items()
-    )
+    names = _legend({name: colour for name, (colour, _) in lines.items()})
     return Markup(
         f'<div style="font-size:90%">{names} &ensp; {low:.4g} to {high:.4g} {escape(unit)}</div>'
         f'<svg width="{WIDTH}" height="{HEIGHT + 4}" viewBox="0 -2 {WIDTH} {HEIGHT + 4}" '
@@ -89,8 +87,12 @@ def curves(x: Array, lines: Mapping[str, tuple[str, Array]], unit: str) -> Marku
     )
 
 
+SIGNS = {"positive": "#0072B2", "negative": "#E69F00"}
+"""Colours of entries of a matrix."""
+
+
 def pattern(M: Any) -> Markup:
-    """Return where a matrix is not zero, as an SVG: blue for positive entries, orange for negative ones."""
+    """Return where a matrix is not zero, as an SVG, positive and negative entries apart."""
     rows, columns = M.nonzero()
     n = max(M.shape)
     if not n:
@@ -99,12 +101,19 @@ def pattern(M: Any) -> Markup:
     values = np.asarray(M[rows, columns]).ravel()
     paths = (
         f'<path fill="{colour}" d="{_squares(rows[chosen], columns[chosen])}"/>'
-        for colour, chosen in (("#0072B2", values > 0), ("#E69F00", values < 0))
+        for colour, chosen in ((SIGNS["positive"], values > 0), (SIGNS["negative"], values < 0))
     )
     size = edge * n
     return Markup(
         f'<svg width="{size:g}" height="{size:g}" viewBox="0 0 {n} {n}" style="border:1px solid #999">'
         f"{''.join(paths)}</svg>"
+        f'<div style="font-size:90%">M: {_legend(SIGNS)}</div>'
+    )
+
+
+def _legend(colours: Mapping[str, str]) -> str:
+    return " &ensp; ".join(
+        f'<span style="color:{colour}">&#9644;</span> {escape(name)}' for name, colour in colours.items()
     )
 
 
