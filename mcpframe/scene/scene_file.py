@@ -20,7 +20,7 @@ from mcpframe.io.trust import Code
 from mcpframe.io.untrusted import reading
 from mcpframe.multibody.model.joining import joined
 from mcpframe.multibody.model.model import Model
-from mcpframe.multibody.projection import project_loops, project_rates
+from mcpframe.scene.closing import closed, fitting
 from mcpframe.scene.controller_tables import controller_of, coordinates_of
 from mcpframe.scene.model_tables import add_frame, closure_of, part_of
 from mcpframe.scene.naming import rates_by_name
@@ -133,7 +133,7 @@ def _model(table: TomlTable) -> Model:
 
 
 def _initial(table: TomlTable, model: Model) -> tuple[Array, Array, float]:
-    """Return theta, theta_dot and time; loops are closed from there, and their rates made to fit."""
+    """Return theta, theta_dot and time; loops are closed from there, and the rates of others made to fit."""
     table.only("theta", "theta_dot", "time")
     theta = coordinates_of(table, "theta", model, model.neutral())
     time = table.number("time", 0.0)
@@ -142,8 +142,8 @@ def _initial(table: TomlTable, model: Model) -> tuple[Array, Array, float]:
     if not model.closures:
         return theta, theta_dot, time
     with table.at("theta"):
-        theta = project_loops(model, theta)
-    return theta, project_rates(model.state(theta, theta_dot, time)), time
+        theta = closed(model, theta, table.get("theta", {}))
+    return theta, fitting(model, theta, theta_dot, time, table.get("theta_dot", {})), time
 
 
 def _materials(table: TomlTable, model: Model) -> dict[Names, Material]:

@@ -63,6 +63,23 @@ def test_a_small_opening_is_closed_by_the_shortest_way():
     np.testing.assert_allclose(project_loops(model, [0.0, 0.2]), [0.4, 0.6], atol=ROUNDING)
 
 
+def test_what_is_held_stays_and_the_rest_closes_the_loop():
+    model = four_bar()
+    theta = project_loops(model, [0.3, 0.0, 0.0], held=[0])
+    assert theta[0] == 0.3
+    assert is_closed(model, theta)
+    state = model.state(theta, [2.0, 0.0, 0.0])
+    state.update(theta_dot=project_rates(state, held=[0]))
+    assert state.theta_dot[0] == 2.0
+    np.testing.assert_allclose(closure_rows(state).velocity(state), 0.0, atol=ROUNDING)
+
+
+def test_rates_that_a_loop_cannot_have_are_not_held():
+    model = four_bar()
+    state = model.state(model.neutral(), [1.0, 5.0, 0.0])
+    np.testing.assert_array_equal(project_rates(state, held=[0, 1]), project_rates(state))
+
+
 def test_random_loops_on_random_trees_are_closed(rng):
     for _ in range(10):
         model = random_tree(rng, 8, ("pin", "ball", "universal", "free", "prismatic"))

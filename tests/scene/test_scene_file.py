@@ -161,7 +161,7 @@ def test_the_environment_is_placed_on_the_world(write, tmp_path):
     assert rock.shape == Mesh(str(tmp_path / "rock.stl"), (1, 1, 2))
 
 
-def test_the_start_is_by_name_and_loops_are_closed_from_there(write):
+def test_what_is_named_at_the_start_stays_and_the_loops_are_closed_by_the_rest(write):
     scene = load_scene(
         write(
             '[model]\nsystem = "four_bar"\n[initial]\ntheta = { crank = 0.3 }\ntime = 1.5\n'
@@ -171,10 +171,16 @@ def test_the_start_is_by_name_and_loops_are_closed_from_there(write):
     state = scene.initial_state()
     rows = closure_rows(state)
     assert scene.time == 1.5
-    assert abs(state.theta[0] - 0.3) < 0.3
+    assert (state.theta[0], state.theta_dot[0]) == (0.3, 2.0)
     np.testing.assert_allclose(rows.error, 0.0, atol=ROUNDING)
     np.testing.assert_allclose(rows.velocity(state), 0.0, atol=ROUNDING)
-    assert state.theta_dot.any()
+
+
+def test_where_the_loops_cannot_have_what_is_named_they_are_closed_near_it(write):
+    start = "[initial]\ntheta = { crank = 0.3, coupler = 0.0, rocker = 0.0 }\n"
+    state = load_scene(write(f'[model]\nsystem = "four_bar"\n{start}')).initial_state()
+    np.testing.assert_allclose(closure_rows(state).error, 0.0, atol=ROUNDING)
+    assert np.abs(state.theta - [0.3, 0.0, 0.0]).max() < 0.3
 
 
 def test_a_pose_says_where_a_free_body_is():
