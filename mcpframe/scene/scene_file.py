@@ -15,7 +15,8 @@ from mcpframe.config.plugins import PathLike, parse_toml, read_text
 from mcpframe.config.toml_tables import Source, TomlTable, changed
 from mcpframe.contact.detection.materials import DEFAULT, Material, Names, make_rules, surfaces
 from mcpframe.contact.law import find_law
-from mcpframe.exceptions import OptionError
+from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.io.readers import READERS
 from mcpframe.io.trust import Code
 from mcpframe.io.untrusted import reading
 from mcpframe.multibody.model.joining import joined
@@ -57,6 +58,11 @@ def load_scene(
         ModelError: a value cannot be used: a body, a material, coordinates, a name that means nothing.
         PluginError: there is no formulation, solver, law or function of that name.
     """
+    if Path(path).suffix.lower() in READERS:
+        name = Path(path).name
+        raise FileFormatError(
+            f'{path}: is a robot; a scene is a TOML file with [[model]] and file = "{name}"; see docs/scenes'
+        )
     return parse_scene(read_text(path), Path(path).parent, str(path), changes, allow_code=allow_code)
 
 
@@ -85,6 +91,8 @@ def parse_scene(
 
 
 def _scene(table: TomlTable) -> Scene:
+    if "problems" in table and "model" not in table:
+        raise OptionError(f"{table.source.name}: is a study, not a scene; mcpframe study run runs it")
     table.only(*KEYS)
     model = _model(table)
     theta, theta_dot, time = _initial(table.table("initial"), model)

@@ -8,7 +8,7 @@ import pytest
 from scene_mistakes import MISTAKES, PENDULUM
 
 import mcpframe as mf
-from mcpframe import FileFormatError
+from mcpframe import FileFormatError, OptionError
 from mcpframe.multibody import closure_rows
 from mcpframe.multibody.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from mcpframe.scene.controller_tables import KINDS
@@ -397,3 +397,12 @@ def test_the_reference_lists_every_key_and_kind():
     text = (Path(__file__).parents[2] / "docs/scenes.md").read_text()
     words = [*KEYS, *Stepping.model_fields, *Output.model_fields, *KINDS, *SHAPES, *CLOSURES, *PER_DOF]
     assert [word for word in words if not re.search(rf"`[\[]*(\w+\.)?{word}[\]]*`", text)] == []
+
+
+def test_a_robot_or_a_study_in_the_place_of_a_scene_is_told_apart(write, tmp_path):
+    robot = tmp_path / "arm.urdf"
+    robot.write_text("<robot/>")
+    with pytest.raises(FileFormatError, match=r'is a robot; .* file = "arm\.urdf"'):
+        load_scene(robot)
+    with pytest.raises(OptionError, match="is a study, not a scene; mcpframe study run"):
+        load_scene(write('solvers = ["lemke"]\n[[problems]]\ngenerator = "full"\n'))

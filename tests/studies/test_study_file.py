@@ -310,3 +310,8 @@ SOON = 5.0
 def test_counts_beyond_all_measure_are_refused_before_anything_is_made(table, key, files):
     with pytest.raises(OptionError, match=key):
         cases_of(table, files)
+
+
+def test_a_scene_in_the_place_of_a_study_is_told_apart():
+    with pytest.raises(OptionError, match='is a scene, not a study; .* scene = "drop.toml"'):
+        parse_study('[model]\nsystem = "sphere"\n', name="drop.toml")

@@ -116,6 +116,11 @@ def _as_toml(value: Any) -> Any:
 
 
 def _study(table: TomlTable) -> Study:
+    if "model" in table and "problems" not in table:
+        raise OptionError(
+            f"{table.source.name}: is a scene, not a study; mcpframe simulate runs it, and a study takes its "
+            f'steps by [[problems]] and scene = "{Path(table.source.name).name}"'
+        )
     table.only(*PARTS, *RunSettings.model_fields)
     with table.at():
         settings = RunSettings(**{key: value for key, value in table.data.items() if key not in PARTS})
