@@ -52,7 +52,7 @@ def column(kind: str, *widths: int | str, unit: str = "", default: Any = REQUIRE
     return field(default=None, metadata=about)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """Columns of equal length; the base of the tables of this module.
 
@@ -69,6 +69,10 @@ class Table:
 
     def __len__(self) -> int:
         return len(getattr(self, self.first))
+
+    def __repr__(self) -> str:
+        names = ", ".join(about.name for about in columns(type(self)))
+        return f"{type(self).__name__}(rows={len(self)}, columns={names})"
 
     def items(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """Return names and arrays of the columns."""
@@ -116,7 +120,7 @@ class Table:
         return converted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactTable(Table):
     """Contacts of steps, one row each, in world axes.
 
@@ -143,7 +147,7 @@ class ContactTable(Table):
     stretch: Array = column("f8", 3, unit="m", default=0.0)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ImpactTable(Table):
     """Impacts within steps, one row each: the energy audit of compression and decompression.
 
@@ -171,7 +175,7 @@ class ImpactTable(Table):
     certificate: Array = column("f8", default=np.nan)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StepBlock(Table):
     """Steps in a row, with their contacts and impacts.
 

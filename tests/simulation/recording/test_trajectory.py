@@ -67,6 +67,9 @@ def test_columns_are_attributes(run):
     np.testing.assert_array_equal(run.total_energy, run.kinetic_energy + run.potential_energy)
     with pytest.raises(AttributeError, match="no attribute 'tau'"):
         _ = run.tau
+    with pytest.raises(AttributeError, match="did you mean 'theta'"):
+        _ = run.thetta
+    assert repr(run.contacts_at(-1)).startswith(f"ContactTable(rows={run.n_contacts[-1]}, columns=body_a, ")
     assert_same_steps(pickle.loads(pickle.dumps(run.steps)), run.steps)
 
 
