@@ -7,9 +7,9 @@ Every system (`subjects/systems.py`) is run with `midpoint`, `semi_implicit_eule
 processor's time of the engine's steps, the least of some runs, per simulated second; order is that of the two
 shortest steps. Energy is followed for 60 s: the largest change where it stays, the largest growth where it is
 dissipated, both as shares of the energy that moves. A run that ends early stays in the tables with the time
-at which it did. What a step costs (`measuring/integrator_cost.py`) is a table of its own, --cost prints it alone. Writes
-out/bench/integrators.json, two plots beside it, and, with --page, tables and plots to that page of the
-documentation, between its marks.
+at which it did. What a step costs (`measuring/integrator_cost.py`) is a table of its own, --cost prints it
+alone. Writes out/bench/integrators.json, two plots beside it, and, with --page, tables and plots to that page
+of the documentation, between its marks.
 """
 
 from __future__ import annotations
