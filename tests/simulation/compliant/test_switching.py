@@ -21,6 +21,7 @@ from mcpframe.commands.run_summary import summary
 from mcpframe.contact.contact_motion import contact_velocities
 from mcpframe.contact.law import FORCE_N
 from mcpframe.exceptions import OptionError
+from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
 from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.view.contact_marks import contact_marks
@@ -134,6 +135,39 @@ def test_torques_of_limits_are_no_forces_that_have_to_agree():
     for one, same in zip(run.switches, alone.switches, strict=True):
         assert one.force_jump == pytest.approx(same.force_jump, abs=1e-9)
         assert one.growth == pytest.approx(same.growth, rel=1e-9)
+
+
+def swinging(**switching):
+    """A ball on a soft layer, which it sinks into at once, beside a box on four corners that is pulled off.
+
+    While the box stands, forces are not determined; then that of the ball is, but its layer still swings.
+    """
+    ball = mf.Link("ball", hinge=mf.Hinge("prismatic", (0, 0, 1)), pose=mf.Pose((0, 0, 0.1)), mass=1.0,
+                   inertia=0.01 * np.eye(3), geometry=Geometry(Sphere(0.1)))  # fmt: skip
+    box = mf.Link("box", pose=mf.Pose((1.0, 0, 0.1)), mass=1.0, inertia=0.01 * np.eye(3),
+                  geometry=Geometry(Box((0.2, 0.2, 0.2))))  # fmt: skip
+    model = mf.Model([ball, box], gravity=(0, 0, -9.81), geometry=(Geometry(Plane()),))
+    pull = np.array([0, 0, 0, 30.0, 0, 0, 0])
+    scene = mf.Scene(
+        model, materials=mf.Material(0.5), controllers=[lambda state, time: (time > 0.05) * pull]
+    )
+    layer = {"stiffness": 1e3, "damping": 3.0}
+    return mf.simulate(scene, contact_model="auto", layer=layer, switching=switching, duration=3.0)
+
+
+def test_a_layer_that_swings_is_waited_for():
+    """Its forces pass those of rigid contacts twice in every swing, fastest where they agree."""
+    times = []
+    for share in (1e9, 0.25, 0.01):
+        run = swinging(moving=share)
+        there, back = run.switches
+        assert (there.time, there.to, back.to) == (0.0, "compliant", "rigid")
+        k = round(back.time / MILLI)
+        motion = 0.5 * run.theta_dot[k - 3 : k, 0] ** 2  # of 1 kg
+        assert (motion <= share * run.layer_energy[k - 3 : k]).all()
+        times.append(back.time)
+    assert times[0] < 0.2 < times[1] < 1.0 < times[2]
+    assert swinging().switches[-1].time == times[1]
 
 
 @needs_reference
