@@ -13,6 +13,11 @@ from mcpframe.exceptions import OptionError
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.memory.law_groups import pack_groups
 
+WHY = (
+    "the law {name!r} cannot be judged: beside a normal force its unknowns are neither groups that share "
+    "out a part of it, nor discs, nor between bounds or free"
+)
+
 
 def judged_groups(
     scene: Scene, materials: Sequence[Material], laws: Sequence[LawRows]
@@ -33,12 +38,6 @@ def judged_groups(
             name = "coulomb" if material.law is None else material.law.name
             raise OptionError(f"{_asked(scene)}: {WHY.format(name=name)}")
     return [group for group in groups if group is not None]
-
-
-WHY = (
-    "the law {name!r} cannot be judged: beside a normal force its unknowns are neither groups that share "
-    "out a part of it, nor discs, nor between bounds or free"
-)
 
 
 def _asked(scene: Scene) -> str:

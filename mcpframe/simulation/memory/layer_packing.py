@@ -21,7 +21,7 @@ class LayerTables:
     """What the laws of a run yield.
 
     Attributes:
-        kinds: NO_LAYER, SPRINGS, HOSTED or SWITCHED [n_laws].
+        kinds: NO_LAYER, SPRUNG, HOSTED or SWITCHED [n_laws].
         numbers: of springs [n_laws, LAYER_ROOM].
         yields: compliance of each component in an impact, and what that grows by with dt [n_laws, 12].
         width: numbers that a contact remembers: its normal, and vectors.
@@ -49,7 +49,7 @@ class LayerTables:
         numbers, vectors = np.zeros((len(laws), at.LAYER_ROOM)), 1
         for k, law in enumerate(laws):
             if isinstance(law.layer, SpringLayer):
-                kinds[k], numbers[k, : law.layer.numbers.size] = at.SPRINGS, law.layer.numbers
+                kinds[k], numbers[k, : law.layer.numbers.size] = at.SPRUNG, law.layer.numbers
             elif law.layer is not None:
                 kinds[k], vectors = at.HOSTED, max(vectors, law.layer.vectors)
             elif switched is not None and k < n_switched:

@@ -145,7 +145,7 @@ LEANS = doubles("touching")
 SUSPECT = integers("touching")
 """Whether a contact is suspected of a jam."""
 # Layers by law: what they are, numbers of springs; by how much laws yield besides, and what that grows by.
-NO_LAYER, SPRINGS, HOSTED, SWITCHED = range(4)
+NO_LAYER, SPRUNG, HOSTED, SWITCHED = range(4)
 LAYER_ROOM = 8
 LAYER_KINDS, LAYERS, LAW_YIELDS = integers("law"), doubles("law", LAYER_ROOM), doubles("law", 2 * N_SOFTNESS)
 # What contacts remember: normal, then vectors; now, turned to the normals of those that touch, and before.

@@ -61,6 +61,17 @@ def test_runs_judge_as_the_diagnosis_of_a_state_does():
 
 
 @needs_reference
+def test_steps_of_rk4_are_judged_where_they_end():
+    """Also those in which contacts hardly slide yet or any more; at the very first some stand still."""
+    run = grasp_run(2, "rigid", diagnose=True, integrator="rk4")
+    for time in (0.1, 0.3, 0.5, 0.7):
+        found = mf.diagnose(EXAMPLES[2].step(time))
+        assert np.interp(time, run.time, run.margin) == pytest.approx(found.margin, abs=1e-3)
+    turned = grasp_run(1, "rigid", diagnose=True, integrator="rk4")
+    assert np.abs(turned.margin - reference(1, "rigid_ff")["P"])[2:].max() < 1e-5
+
+
+@needs_reference
 def test_the_rotation_never_yields():
     run = grasp_run(1, "auto")
     assert run.switches == []
@@ -228,6 +239,31 @@ def test_painleves_rod_yields_and_its_motion_converges_as_steps_become_shorter()
     assert np.abs(ends[2] - ends[1]).max() < 0.75 * np.abs(ends[1] - ends[0]).max()
     assert abs(forces[2] - forces[1]) < 0.75 * abs(forces[1] - forces[0])
     assert forces[-1] > 5.0 * 9.81  # it does jam
+
+
+def grasp_on_palm(mu):
+    """The grasp in space, with a friction coefficient of the fingers."""
+    scene = mf.load_scene(SCENES / "contact_models/grasp_on_palm.toml")
+    fingers = {names: mf.Material(mu) for names in scene.materials if "palm" not in names}
+    return mf.simulate(replace(scene, materials={**scene.materials, **fingers}))
+
+
+def test_the_grasp_in_space_yields_once_and_comes_back():
+    there, back = grasp_on_palm(0.9).switches
+    assert (there.time, back.time) == pytest.approx((0.417, 1.013), abs=0.01)
+    assert there.margin < 0.0 < there.growth
+    assert there.force_jump < 1e-6
+
+
+def test_with_less_friction_it_yields_when_fingers_and_palm_all_stick():
+    """The rigid palm would then carry anything: in the step before 33 N, in the next nothing."""
+    run = grasp_on_palm(0.5)
+    (there,) = run.switches
+    k = round(there.time / MILLI)
+    assert (run.unique[(run.n_contacts > 0) & (np.arange(len(run)) <= k)] > 0).all()
+    assert run.unique[k + 1] == -6
+    assert np.abs(run.theta_dot[k]).max() < 1e-3
+    assert np.abs(normal_forces(run, k + 1) - normal_forces(run, k)).max() < 0.1
 
 
 def test_what_is_held_in_many_ways_yields_at_once_and_carries_equal_loads():

@@ -126,7 +126,7 @@ def is_known(case, i):
     Where contacts do not switch, they are judged as if they had none.
     """
     kind = get(case.IS, case.IS[at.LAYER_KINDS] + material_of(case, i))
-    return case.IS[at.SWITCHES] != at.NEVER and kind in (at.SPRINGS, at.HOSTED)
+    return case.IS[at.SWITCHES] != at.NEVER and kind in (at.SPRUNG, at.HOSTED)
 
 
 @inline
