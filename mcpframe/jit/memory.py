@@ -45,7 +45,7 @@ class Part(NamedTuple):
     shape: tuple[tuple[int, int], ...]
     spare: int
 
-    def sizes(self, I: Indices) -> tuple[int, ...]:
+    def sizes(self, I: Indices | list[int]) -> tuple[int, ...]:
         """Return how long the axes are."""
         return tuple((int(I[slot]) if slot >= 0 else 0) + more for slot, more in self.shape)
 
@@ -112,16 +112,16 @@ class Memory:
         """Return `I` and `X` for so many of everything: counts and places are written, all else is zero."""
         if counts.keys() != self._counts.keys():
             raise TypeError(f"this memory has the counts {', '.join(sorted(self._counts))}")
-        head = np.zeros(_whole_lines(self.head), dtype=np.int64)
+        head = [0] * _whole_lines(self.head)
         for name, slot in self._counts.items():
             head[slot] = counts[name]
-        ends = {False: head.size, True: _whole_lines(self._n_numbers)}
+        ends = {False: len(head), True: _whole_lines(self._n_numbers)}
         for slot, part in self._parts.items():
             head[slot] = ends[part.doubles]
             size = part.spare + math.prod(part.sizes(head))
             ends[part.doubles] += _whole_lines(size)
         I = np.zeros(ends[False], dtype=np.int64)
-        I[: head.size] = head
+        I[: len(head)] = head
         return I, aligned_zeros(ends[True] + LINE)  # lanes may be loaded past the end
 
     def part(self, I: Indices, X: Array, slot: int) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import hashlib
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -23,6 +23,29 @@ from mcpframe.solving.plugin import AbstractPlugin
 
 PLAIN = (str, bytes, int, float, complex, bool, type(None), type)
 """Types whose repr says it all."""
+
+
+class Fingerprints(Mapping[str, str]):
+    """Those of a scene, taken when they are first asked for: runs in memory may never need them."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+
+    @cached_property
+    def _taken(self) -> dict[str, str]:
+        return fingerprints(self._scene)
+
+    def __getitem__(self, name: str) -> str:
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._taken)
+
+    def __len__(self) -> int:
+        return len(self._taken)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self._taken,)
 
 
 def fingerprints(scene: Scene) -> dict[str, str]:

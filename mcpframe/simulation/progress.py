@@ -17,13 +17,16 @@ Show = Callable[[StepBlock], None]
 @contextmanager
 def progress_bar(scene: Scene, wanted: bool) -> Iterator[Show]:
     """Yield what shows simulated time, contacts and residual after a block of steps."""
+    if not wanted:
+        yield lambda block: None
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
     )
-    with progress(*columns, wanted=wanted, transient=True) as bar:
+    with progress(*columns, wanted=True, transient=True) as bar:
         task = bar.add_task(scene.name, total=scene.stepping.duration, note="")
 
         def show(block: StepBlock) -> None:

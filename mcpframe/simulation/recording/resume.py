@@ -20,7 +20,7 @@ from typing import Any
 from mcpframe.arrays import Array
 from mcpframe.exceptions import FileFormatError, OptionError
 from mcpframe.io.journal import remove
-from mcpframe.scene.fingerprint import fingerprints
+from mcpframe.scene.fingerprint import Fingerprints
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.harvest import PROBLEMS
 from mcpframe.simulation.recording.header import Header
@@ -57,7 +57,7 @@ def header_of(scene: Scene, harvested: bool = False) -> Header:
     if scene.adaptive is not None:
         options["adaptive"] = scene.adaptive.model_dump()
     solvers = (stepping.solver.name, "auto")
-    return Header(scene.model, scene.text, options, solvers=solvers, fingerprints=fingerprints(scene))
+    return Header(scene.model, scene.text, options, solvers=solvers, fingerprints=Fingerprints(scene))
 
 
 def open_recorder(
