@@ -30,8 +30,9 @@ from mcpframe.io.npz import load_problem, load_record, save_problem, save_soluti
 from mcpframe.io.urdf import load_urdf
 from mcpframe.modelling.model import MCPModel
 from mcpframe.modelling.nl import from_pyomo, load_nl
-from mcpframe.multibody import Hinge, Link, Model, Node, closures
+from mcpframe.multibody import Hinge, Link, Model, Node, closures, project_loops, project_rates
 from mcpframe.multibody.model import shapes
+from mcpframe.multibody.model.joining import Part, joined
 from mcpframe.problem.cone import ConeLCP, Discs
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.layout import ContactBlocks, Layout
@@ -66,13 +67,16 @@ if TYPE_CHECKING:
     from mcpframe.contact.detection.materials import Material
     from mcpframe.diagnosis.diagnosis import Diagnosis, diagnose
     from mcpframe.diagnosis.layer import Layer
+    from mcpframe.scene import controllers
     from mcpframe.scene.scene import Scene
     from mcpframe.scene.scene_file import load_scene
     from mcpframe.scene.settings import Adaptive, Stepping
     from mcpframe.simulation.recording.trajectory import Trajectory
     from mcpframe.simulation.simulate import simulate
+    from mcpframe.studies.corpora.harvesting import harvest
     from mcpframe.studies.running.runner import run_study
     from mcpframe.studies.study.study_file import load_study
+    from mcpframe.view.strip import save_gif, save_overlay, save_strip
 
 __version__ = "0.1.0"
 
@@ -87,10 +91,15 @@ _LATER = {
     "Trajectory": "mcpframe.simulation.recording.trajectory",
     "StepCertificate": "mcpframe.contact.certificate",
     "certify_step": "mcpframe.contact.certificate",
+    "controllers": "mcpframe.scene.controllers",
     "diagnose": "mcpframe.diagnosis.diagnosis",
+    "harvest": "mcpframe.studies.corpora.harvesting",
     "load_scene": "mcpframe.scene.scene_file",
     "load_study": "mcpframe.studies.study.study_file",
     "run_study": "mcpframe.studies.running.runner",
+    "save_gif": "mcpframe.view.strip",
+    "save_overlay": "mcpframe.view.strip",
+    "save_strip": "mcpframe.view.strip",
     "simulate": "mcpframe.simulation.simulate",
 }
 """Names that bring kernels with them: imported when first asked for."""
@@ -99,7 +108,8 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'mcpframe' has no attribute {name!r}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+    module = importlib.import_module(_LATER[name])
+    return getattr(module, name, module)  # controllers are a module, as shapes and closures are
 
 
 def __dir__() -> list[str]:
@@ -143,6 +153,7 @@ __all__ = [
     "NotSolvedError",
     "OptionError",
     "Outcome",
+    "Part",
     "PluginError",
     "Pose",
     "ProblemError",
@@ -160,10 +171,13 @@ __all__ = [
     "certify_step",
     "closures",
     "contact_law",
+    "controllers",
     "diagnose",
     "formulation",
     "friction_rows",
     "from_pyomo",
+    "harvest",
+    "joined",
     "load_config",
     "load_contacts",
     "load_fclib",
@@ -175,13 +189,18 @@ __all__ = [
     "load_solver",
     "load_study",
     "load_urdf",
+    "project_loops",
+    "project_rates",
     "register_contact_law",
     "register_formulation",
     "register_solver",
     "register_system",
     "run_study",
+    "save_gif",
+    "save_overlay",
     "save_problem",
     "save_solution",
+    "save_strip",
     "shapes",
     "simulate",
     "solve",

@@ -46,7 +46,7 @@ def gallery() -> str:
 def _scene(path: Path) -> Iterator[str]:
     """Yield heading, comment, picture and text of a scene."""
     comment, _, text = path.read_text(encoding="utf-8").partition("\nname = ")
-    yield f"## {path.stem.replace('_', ' ').capitalize()}"
+    yield f"## {re.sub('_j(?=1)', ' of J', path.stem.capitalize()).replace('_', ' ')}"
     yield " ".join(line.lstrip("# ") for line in comment.splitlines())
     yield f"![{path.stem.replace('_', ' ')}](pictures/gallery/{path.stem}.png)"
     yield f"```toml\n# {path.name}\nname = {text.rstrip()}\n```"

@@ -209,7 +209,7 @@ class Scene:
             raise ModelError(
                 f"theta: the loops of model {self.model.name!r} are open by {off.max():.3g} m or rad at the "
                 f"start, {', '.join(closures_off(self.model, off > OPEN_LOOP))}; "
-                "mcpframe.multibody.project_loops closes them"
+                "mf.project_loops closes them"
             )
         check_motion(state)
 

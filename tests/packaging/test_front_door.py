@@ -1,7 +1,9 @@
 """``dir(mcpframe)`` is what a user completes: the public names, and nothing that they were made with."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import mcpframe as mf
 from mcpframe.papers import PAPERS, in_full
@@ -12,6 +14,26 @@ def test_dir_lists_all_public_names_and_no_others():
     assert not {"Any", "TYPE_CHECKING", "importlib", "config", "contact", "exceptions", "io"} & set(dir(mf))
     assert all(hasattr(mf, name) for name in dir(mf))
     assert set(dir(mf)) == {*mf.__all__, "__version__"}
+
+
+GUIDES = (
+    "index",
+    "models",
+    "scenes",
+    "viewing",
+    "notebooks",
+    "corpora",
+    "studies",
+    "reports",
+    "files",
+    "trust",
+)
+
+
+def test_guides_need_no_name_but_public_ones():
+    for guide in GUIDES:
+        text = (Path(__file__).parents[2] / "docs" / f"{guide}.md").read_text()
+        assert not re.search(r"^ *(from|import) mcpframe\.", text, re.MULTILINE), guide
 
 
 def test_listing_names_imports_nothing():

@@ -10,7 +10,7 @@ import mcpframe as mf
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     *("README.md", "CONTRIBUTING.md", "docs/files.md", "docs/models.md", "docs/scenes.md", "docs/viewing.md"),
-    *("docs/corpora.md", "docs/notebooks.md"),
+    *("docs/corpora.md", "docs/notebooks.md", "docs/reports.md"),
     *(
         f"docs/concepts/{page}.md"
         for page in ("problem", "formulations", "solvers", "laws", "stepping", "impacts")

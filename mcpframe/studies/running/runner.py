@@ -89,6 +89,12 @@ class Results:
             groups.setdefault((row.formulation, row.solver, row.start), []).append(row)
         return [(*key, *_summary(rows)) for key, rows in groups.items()]
 
+    def report(self) -> Path:
+        """Write report.html, report.md and report.png into the folder; return the path of the page."""
+        from mcpframe.studies.report import write_report  # takes a while to import
+
+        return write_report(self.rows, self.header, self.folder, self.header.get("published"))
+
     def to_dataframe(self) -> Any:
         """Return the rows as a pandas DataFrame, a column for every field of `Row` and every label.
 
