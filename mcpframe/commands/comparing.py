@@ -94,8 +94,8 @@ def compare(
     if not formulations and not solvers:
         formulations = list(FORMULATIONS)
     steps = dts or [factor * loaded.stepping.dt for factor in STEPS]
-    ways, seen = (formulations or (), solvers or ()), sys.stderr.isatty()
-    compared = compare_runs(loaded, *ways, steps, out, seen, overwrite, _tell if seen else None)
+    plugins, seen = (formulations or (), solvers or ()), sys.stderr.isatty()
+    compared = compare_runs(loaded, *plugins, steps, out, seen, overwrite, _tell if seen else None)
     for k, quantity in enumerate(QUANTITIES):
         console().print(_table(compared, collisions, k, quantity))
     _write(compared, collisions, out / "comparison.csv")
@@ -123,10 +123,10 @@ def _table(compared: Comparison, n: int, k: int, quantity: str) -> Table:
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", *(str(i) for i in range(1, n + 1)), "end of run"):
         table.add_column(heading, justify="left" if not heading else "right")
-    for pair in compared.same_step + compared.same_way:
+    for pair in compared.same_step + compared.same_setting:
         table.add_row(pair.label, *(_cell(value, ".1e") for value in pair.largest(n)[k]))
-    for way, order in compared.orders(n).items():
-        name = f"{way}, order in dt" if way else "order in dt"
+    for setting, order in compared.orders(n).items():
+        name = f"{setting}, order in dt" if setting else "order in dt"
         table.add_row(name, *(_cell(p, ".2f") for p in order[k, :n]), "-")  # in the end there are jumps too
     return table
 
@@ -141,7 +141,9 @@ def _cell(value: float, form: str) -> str:
 
 def _write(compared: Comparison, n: int, path: Path) -> None:
     """Write what the tables say, a row for each number."""
-    rows: list[tuple[str, Array]] = [(p.label, p.largest(n)) for p in compared.same_step + compared.same_way]
+    rows: list[tuple[str, Array]] = [
+        (p.label, p.largest(n)) for p in compared.same_step + compared.same_setting
+    ]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["runs", "quantity", "unit", "before collision", "largest distance"])

@@ -51,7 +51,7 @@ class Claim:
         method: which method answered, where one solver uses several.
         relaxed_z: the point before a polish, where the method has two.
         alternatives: further solutions, where the method finds several.
-        trace: one record per iteration, printable, where the method keeps one.
+        trace: one line per iteration, printable, where the method keeps one.
     """
 
     z: Array
@@ -108,7 +108,7 @@ class Solution:
 
     def log(self) -> str:
         """Return the iterations as text, one line each; empty where the method keeps none."""
-        return "\n".join(str(record) for record in self.trace)
+        return "\n".join(str(line) for line in self.trace)
 
     def __repr__(self) -> str:
         why = "" if self.ok else f", {self.why!r}"

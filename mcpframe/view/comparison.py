@@ -1,8 +1,8 @@
-"""The same scene run in several ways: how far apart the motions are, and how that shrinks with the step.
+"""The same scene run in several settings: how far apart the motions are, and how that shrinks with the step.
 
-Two things are told apart. *Ways* at the same step (formulations, solvers) solve the same step and differ by
-rounding alone; impacts amplify it. *Steps* of the same way differ by the error of integration, of first order
-in dt. Where one run has had a collision that the other is still to have, velocities differ by the jump;
+Two things are told apart. *Settings* at the same step (formulations, solvers) solve the same step and differ
+by rounding alone; impacts amplify it. *Steps* of the same setting differ by the error of integration, first
+order in dt. Where one run has had a collision that the other is still to have, velocities differ by the jump;
 so differences are taken between collisions: the k-th window lasts from the (k-1)-th collision of both runs
 to the k-th of either.
 """
@@ -31,19 +31,19 @@ class Run:
     """One run of a comparison.
 
     Attributes:
-        way: names of formulation and solver, where they differ between runs.
+        setting: names of formulation and solver, where they differ between runs.
         dt: step, s.
         trajectory: what came out.
     """
 
-    way: str
+    setting: str
     dt: float
     trajectory: Trajectory
 
     @property
     def label(self) -> str:
         """What the run is called in plots and tables."""
-        return label_of(self.way, self.dt)
+        return label_of(self.setting, self.dt)
 
     @cached_property
     def motion(self) -> tuple[Array, Array]:
@@ -69,10 +69,10 @@ class Pair:
     @property
     def label(self) -> str:
         """What the pair is called: only what differs is said twice."""
-        if self.one.way == self.other.way:
-            way = f"{self.one.way}, " if self.one.way else ""
-            return f"{way}{MILLI * self.one.dt:g} – {MILLI * self.other.dt:g} ms"
-        return f"{self.one.way} – {self.other.way}, {MILLI * self.one.dt:g} ms"
+        if self.one.setting == self.other.setting:
+            setting = f"{self.one.setting}, " if self.one.setting else ""
+            return f"{setting}{MILLI * self.one.dt:g} – {MILLI * self.other.dt:g} ms"
+        return f"{self.one.setting} – {self.other.setting}, {MILLI * self.one.dt:g} ms"
 
     @cached_property
     def apart(self) -> tuple[Array, Array, Array]:
@@ -113,18 +113,18 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs of one scene in several ways and with several steps.
+    """Runs of one scene in several settings and with several steps.
 
     Attributes:
-        runs: of every way with every step, ways in the order given, the largest step first.
+        runs: of every setting with every step, settings in the order given, the largest step first.
     """
 
     runs: tuple[Run, ...]
 
     @property
-    def ways(self) -> tuple[str, ...]:
-        """Ways, in order."""
-        return tuple(dict.fromkeys(run.way for run in self.runs))
+    def settings(self) -> tuple[str, ...]:
+        """Settings, in order."""
+        return tuple(dict.fromkeys(run.setting for run in self.runs))
 
     @property
     def steps(self) -> tuple[float, ...]:
@@ -133,19 +133,25 @@ class Comparison:
 
     @property
     def same_step(self) -> list[Pair]:
-        """The first way beside every other, with the same step."""
-        ways = self.ways
-        return [Pair(self._run(ways[0], dt), self._run(way, dt)) for dt in self.steps for way in ways[1:]]
+        """The first setting beside every other, with the same step."""
+        settings = self.settings
+        return [
+            Pair(self._run(settings[0], dt), self._run(setting, dt))
+            for dt in self.steps
+            for setting in settings[1:]
+        ]
 
     @property
-    def same_way(self) -> list[Pair]:
-        """Every step beside the next smaller one, in the same way."""
+    def same_setting(self) -> list[Pair]:
+        """Every step beside the next smaller one, in the same setting."""
         steps = zip(self.steps, self.steps[1:], strict=False)
-        pairs = product(self.ways, steps)
-        return [Pair(self._run(way, large), self._run(way, small)) for way, (large, small) in pairs]
+        pairs = product(self.settings, steps)
+        return [
+            Pair(self._run(setting, large), self._run(setting, small)) for setting, (large, small) in pairs
+        ]
 
     def orders(self, n: int) -> dict[str, Array]:
-        """Return the power of dt with which the distance of successive steps shrinks, by way [2, n + 1].
+        """Return the power of dt with which the distance of successive steps shrinks, by setting [2, n + 1].
 
         From three steps: log(d_12 / d_23) / log(dt_1 / dt_2), of the smallest ones; NaN where there is none.
         """
@@ -153,18 +159,18 @@ class Comparison:
             return {}
         large, middle = self.steps[-3], self.steps[-2]
         found = {}
-        for way in self.ways:
-            coarse, fine = [pair.largest(n) for pair in self.same_way if pair.one.way == way][-2:]
-            found[way] = np.log(coarse / fine) / np.log(large / middle)
+        for setting in self.settings:
+            coarse, fine = [pair.largest(n) for pair in self.same_setting if pair.one.setting == setting][-2:]
+            found[setting] = np.log(coarse / fine) / np.log(large / middle)
         return found
 
-    def _run(self, way: str, dt: float) -> Run:
-        return next(run for run in self.runs if (run.way, run.dt) == (way, dt))
+    def _run(self, setting: str, dt: float) -> Run:
+        return next(run for run in self.runs if (run.setting, run.dt) == (setting, dt))
 
 
-def label_of(way: str, dt: float) -> str:
+def label_of(setting: str, dt: float) -> str:
     """Return what a run is called."""
-    return f"{way}, {MILLI * dt:g} ms" if way else f"{MILLI * dt:g} ms"
+    return f"{setting}, {MILLI * dt:g} ms" if setting else f"{MILLI * dt:g} ms"
 
 
 def compare_runs(
@@ -192,12 +198,14 @@ def compare_runs(
     formulations, solvers = (tuple(dict.fromkeys(names)) for names in (formulations, solvers))
     for formulation, solver in product(formulations or [own.formulation], solvers or [own.solver]):
         several = ((formulations, formulation), (solvers, solver))
-        way = " ".join(str(name) for names, name in several if len(names) > 1)
+        setting = " ".join(str(name) for names, name in several if len(names) > 1)
         for dt in sorted(set(steps or [own.dt]), reverse=True):
-            place = None if out is None else Path(out, label_of(way, dt).replace(", ", "_").replace(" ", "_"))
+            place = (
+                None if out is None else Path(out, label_of(setting, dt).replace(", ", "_").replace(" ", "_"))
+            )
             if tell is not None:
-                tell(label_of(way, dt))
+                tell(label_of(setting, dt))
             changed = scene.with_stepping(formulation=formulation, solver=solver, dt=dt)
             moved = simulate(changed, out=place, progress=progress, overwrite=overwrite)
-            runs.append(Run(way, dt, moved))
+            runs.append(Run(setting, dt, moved))
     return Comparison(tuple(runs))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DASHES = ("-", "--", "-.", ":")
 AS_IN_THE_PAPER = (VERMILION, BLUE)
-"""Colours of the first two ways [J14, figure 6]."""
+"""Colours of the first two settings [J14, figure 6]."""
 
 
 def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Path:
@@ -32,14 +32,14 @@ def save_comparison(comparison: Comparison, path: str | os.PathLike[str]) -> Pat
 def comparison_figure(comparison: Comparison) -> Figure:
     """Return height and normal velocity of the last link with the smallest step, overlaid, and distances.
 
-    Below, on log axes: the distances of ways with the same step, and those of successive steps of the first
-    way, which are the error of integration.
+    Below, on log axes: the distances of settings with the same step, and those of successive steps of the
+    first setting, which are the error of integration.
     """
     figure = new_figure(9.0, 10.0)
     height, velocity, *apart = figure.subplots(4, 1, sharex=True)
     link = comparison.runs[0].trajectory.last_link.body
     _motion(height, velocity, comparison)
-    pairs = [pair for pair in comparison.same_way if pair.one.way == comparison.ways[0]]
+    pairs = [pair for pair in comparison.same_setting if pair.one.setting == comparison.settings[0]]
     for axis, which in zip(apart, (1, 2), strict=True):
         _distances(axis, pairs, which, first=0)
         _distances(axis, comparison.same_step, which, first=len(pairs))

@@ -106,7 +106,7 @@ def start(problem: Normalised, x: Array, distance: float) -> Iterate:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class IterationLine:
     """One iteration: mu and max |r| before it, step length, and the shift that was used."""
 
     iteration: int
@@ -135,7 +135,7 @@ class Run:
     merit: float = np.inf
     halved: int = 0
     reason: str = ""
-    trace: list[Record] = field(default_factory=list)
+    trace: list[IterationLine] = field(default_factory=list)
 
     def residual(self) -> Array:
         """Return r = M x + q - a + b."""
@@ -175,7 +175,7 @@ class Run:
         solve, rho = self._factor(), self.rho
         alpha = self._move(solve, r, mu) if solve is not None else 0.0
         self._adapt(alpha)
-        self.trace.append(Record(self.iterations, mu, float(np.abs(r).max(initial=0.0)), alpha, rho))
+        self.trace.append(IterationLine(self.iterations, mu, float(np.abs(r).max(initial=0.0)), alpha, rho))
 
     def _move(self, solve: Any, r: Array, mu: float) -> float:
         """Take Mehrotra's step; return its length."""

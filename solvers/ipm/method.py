@@ -27,7 +27,7 @@ from pydantic import Field
 
 from mcpframe.problem.infeasibility import find_certificate
 from mcpframe.problem.problems import MixedLCP
-from mcpframe.solvers.ipm.interior_point import Normalised, Record, Run, start
+from mcpframe.solvers.ipm.interior_point import IterationLine, Normalised, Run, start
 from mcpframe.solvers.shared.linear import scaled_matrix
 from mcpframe.solvers.shared.polish import active_set_polish, strict_tolerance
 from mcpframe.solving.plugin import AbstractSolver, Request
@@ -69,7 +69,7 @@ class _Solve:
         self.z, _, self.residual = problem.certify(np.zeros(problem.n))
         self.basis: Codes | None = None
         self.iterations, self.reason = 0, ""
-        self.trace: list[Record] = []
+        self.trace: list[IterationLine] = []
         self.searched = False
         self.farkas: Array | None = None
 

@@ -49,7 +49,7 @@ SMOOTH_STEPS = 8
 """Newton steps per smoothing parameter."""
 
 
-class Record(NamedTuple):
+class DescentLine(NamedTuple):
     """One step of a run.
 
     Attributes:
@@ -99,8 +99,8 @@ class Run:
         kind: complementarity function (FISCHER, PENALIZED, MINIMUM).
         memory: how many past merits the line search looks back to.
         goal: natural residual at which to stop.
-        trace: list that takes one record per step.
-        number: number of this run, for the records.
+        trace: list that takes one line per step.
+        number: number of this run, for the lines.
     """
 
     def __init__(
@@ -232,4 +232,6 @@ class Run:
         self.steps += 1
         norm = math.sqrt(2.0 * at.merit)
         evaluations = self.model.evaluations
-        self.trace.append(Record(self.number, self.steps, direction, t, evaluations, mu, norm, at.residual))
+        self.trace.append(
+            DescentLine(self.number, self.steps, direction, t, evaluations, mu, norm, at.residual)
+        )

@@ -63,7 +63,7 @@ class Start:
     origin: str
 
 
-class StartRecord(NamedTuple):
+class StartLine(NamedTuple):
     """The beginning of a run, in the trace; prints the header of the lines that follow."""
 
     run: int
@@ -114,7 +114,7 @@ class Newton(AbstractSolver):
     def _attempt(self, search: Multistart, number: int, start: Start) -> Outcome:
         """Run from one start."""
         model = scaled_model(search.problem, start.z, scaled=start.scaled)
-        search.trace.append(StartRecord(number, start.smooth, start.scaled, start.origin))
+        search.trace.append(StartLine(number, start.smooth, start.scaled, start.origin))
         deadline = search.request.deadline
         run = Run(model, KINDS[self.function], self.memory, search.goal, deadline, search.trace, number)
         y = start.z / model.column

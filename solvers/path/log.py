@@ -1,4 +1,4 @@
-"""The log of the path solver: typed records that print like PATH's."""
+"""The log of the path solver: typed lines that print like PATH's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ residual: Fischer-Burmeister, scaled; inorm: natural, as the tolerance is; (labe
 """
 
 
-class RunRecord(NamedTuple):
+class RunLine(NamedTuple):
     """A run begins: its number, its settings in words; prints the header of the lines that follow.
 
     Before the first stands what the columns mean.
@@ -27,7 +27,7 @@ class RunRecord(NamedTuple):
         )
 
 
-class MajorRecord(NamedTuple):
+class MajorLine(NamedTuple):
     """One crash step or major iteration.
 
     Attributes:

@@ -41,7 +41,7 @@ from mcpframe.solvers.newton.descent import Run
 from mcpframe.solvers.newton.kernels import FISCHER
 from mcpframe.solvers.newton.polish import polish
 from mcpframe.solvers.path.crash import crash
-from mcpframe.solvers.path.log import RunRecord
+from mcpframe.solvers.path.log import RunLine
 from mcpframe.solvers.path.search import SPARSE_ROWS, Majors
 from mcpframe.solvers.shared.alarm import alarm
 from mcpframe.solvers.shared.free_rows import Elimination, eliminate_free_rows
@@ -168,7 +168,7 @@ class Path(AbstractSolver):
         """Make one run: opening, then major iterations."""
         model = scaled_model(search.problem, settings.z, scaled=settings.scaled)
         deadline, trace = search.request.deadline, search.trace
-        trace.append(RunRecord(number, str(settings)))
+        trace.append(RunLine(number, str(settings)))
         max_minors = self.max_minors or 20 * model.n + 200
         run = Majors(model, self.memory, self.watchdog, max_minors, search.goal, deadline, stop, trace)
         z, steps = settings.z / model.column, 0

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from mcpframe.solvers.lemke.kernels import ENDED, SINGULAR, STOPPED
 from mcpframe.solvers.newton.kernels import FISCHER, complementarity_rows
 from mcpframe.solvers.path.linear import LinearPath, PathEnd
-from mcpframe.solvers.path.log import MajorRecord
+from mcpframe.solvers.path.log import MajorLine
 from mcpframe.solvers.path.sparse import SparsePath
 from mcpframe.solvers.shared.multistart import CONVERGED, ITERATION_LIMIT, TIME_LIMIT, UNDEFINED
 from mcpframe.solvers.shared.scaled_model import AffineModel, ScaledModel
@@ -102,7 +102,7 @@ class Majors:
         max_pivots: pivots of one path.
         goal: natural residual at which to stop.
         stop: flag that ends the pivoting at the deadline.
-        trace: list that takes one record per iteration.
+        trace: list that takes one line per iteration.
     """
 
     def __init__(
@@ -267,7 +267,7 @@ class Majors:
         label = self.model.worst_row(at.z, at.F)
         func, grad = self.model.evaluations, self.gradients
         self.trace.append(
-            MajorRecord(self.majors, pivots, func, grad, at.merit, step, kind, prox, at.residual, label)
+            MajorLine(self.majors, pivots, func, grad, at.merit, step, kind, prox, at.residual, label)
         )
 
 

@@ -55,7 +55,7 @@ class Outcome:
     iterations: int
 
 
-class EndRecord(NamedTuple):
+class EndLine(NamedTuple):
     """The end of a run, in the trace."""
 
     run: int
@@ -73,7 +73,7 @@ class Multistart:
     Attributes:
         first: the starting point: z0, or the point of the basis asked for, or the one nearest to zero.
         goal: natural residual at which a run may stop.
-        trace: records of all runs.
+        trace: lines of all runs.
     """
 
     def __init__(self, problem: MixedLCP | MCP, request: Request) -> None:
@@ -103,7 +103,7 @@ class Multistart:
         z, _, residual = self.problem.certify(outcome.z)  # within its bounds, which may cost some residual
         if self.goal < residual <= NEAR * self.size:
             z, residual = polish(self.problem, z, residual, self.request.deadline)
-        self.trace.append(EndRecord(number, outcome.reason, outcome.residual, residual))
+        self.trace.append(EndLine(number, outcome.reason, outcome.residual, residual))
         if residual < self._residual:
             self._z, self._residual = z, residual
 

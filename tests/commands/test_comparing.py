@@ -39,8 +39,8 @@ def test_the_figure_shows_motions_and_distances(tmp_path):
     words = ["--links", "3", "--duration", "0.2", "--dt", "4e-3", "--dt", "2e-3", "--dt", "1e-3"]
     assert main(["compare", str(SCENES / "pendulum_j14.toml"), *words, "--out", str(tmp_path)]) == 0
     found = [
-        Run(way, dt, Trajectory.load(tmp_path / f"{way}_{dt * 1e3:g}_ms"))
-        for way in ("os", "nmc_os")
+        Run(setting, dt, Trajectory.load(tmp_path / f"{setting}_{dt * 1e3:g}_ms"))
+        for setting in ("os", "nmc_os")
         for dt in (4e-3, 2e-3, 1e-3)
     ]
     height, velocity, apart, _ = comparison_figure(Comparison(tuple(found))).axes

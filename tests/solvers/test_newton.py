@@ -11,11 +11,11 @@ from literature_mcps import CASES, LITERATURE, bratu_obstacle, case_name, mcp
 import mcpframe as mf
 from mcpframe import MixedLCP, Status
 from mcpframe.problem.generators import contact_lcp, random_lcp
-from mcpframe.solvers.newton.descent import Record
+from mcpframe.solvers.newton.descent import DescentLine
 from mcpframe.solvers.newton.kernels import FISCHER, MINIMUM, PENALIZED, complementarity_rows
-from mcpframe.solvers.newton.method import StartRecord
+from mcpframe.solvers.newton.method import StartLine
 from mcpframe.solvers.newton.system import DenseSystem, SparseSystem
-from mcpframe.solvers.shared.multistart import EndRecord
+from mcpframe.solvers.shared.multistart import EndLine
 from mcpframe.solvers.shared.scaled_model import scaled_model, with_diagonal
 
 KINDS = (FISCHER, PENALIZED, MINIMUM)
@@ -196,9 +196,9 @@ def test_a_problem_without_solution_is_not_solved_and_says_how_it_was_tried():
 
 def test_the_trace_tells_every_run_and_every_step():
     solution = mf.solve(LITERATURE[2].problem, "newton", z0=[0.0])
-    runs = [record for record in solution.trace if isinstance(record, StartRecord)]
-    steps = [record for record in solution.trace if isinstance(record, Record)]
-    ends = [record for record in solution.trace if isinstance(record, EndRecord)]
+    runs = [record for record in solution.trace if isinstance(record, StartLine)]
+    steps = [line for line in solution.trace if isinstance(line, DescentLine)]
+    ends = [record for record in solution.trace if isinstance(record, EndLine)]
     assert len(runs) == len(ends) > 1
     assert len(steps) == solution.iterations
     assert ends[-1].polished == solution.residual

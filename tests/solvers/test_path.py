@@ -13,10 +13,10 @@ from mcpframe.problem.generators import FAMILIES, contact_lcp, random_lcp
 from mcpframe.solvers.lemke.kernels import ENDED, PIVOT_LIMIT, SINGULAR
 from mcpframe.solvers.path.crash import crash
 from mcpframe.solvers.path.linear import LinearPath, basis_of
-from mcpframe.solvers.path.log import MajorRecord, RunRecord
+from mcpframe.solvers.path.log import MajorLine, RunLine
 from mcpframe.solvers.path.method import PATH_NAMES
 from mcpframe.solvers.path.search import Majors, Watchdog
-from mcpframe.solvers.shared.multistart import EndRecord
+from mcpframe.solvers.shared.multistart import EndLine
 from mcpframe.solvers.shared.scaled_model import scaled_model
 from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC
 
@@ -171,7 +171,7 @@ def test_a_singular_jacobian_is_met_with_a_proximal_perturbation():
     problem = mcp(2, lambda z: [z[0] + z[1] - 1.0 + (z[0] - z[1]) ** 3, z[0] + z[1] - 1.0])
     solution = mf.solve(problem, "path", z0=[2.0, 2.0])
     assert solution.ok
-    assert any(record.prox > 0.0 for record in solution.trace if isinstance(record, MajorRecord))
+    assert any(record.prox > 0.0 for record in solution.trace if isinstance(record, MajorLine))
 
 
 def test_the_trap_at_zero_defeats_a_single_run_and_not_the_restarts():
@@ -205,15 +205,15 @@ def test_a_warm_start_takes_fewer_pivots():
 
 
 def pivots(solution):
-    return sum(record.minor for record in solution.trace if isinstance(record, MajorRecord))
+    return sum(record.minor for record in solution.trace if isinstance(record, MajorLine))
 
 
 def test_the_log_reads_like_paths():
     solution = mf.solve(LITERATURE[0].problem, "path", z0=[1.0, 0.0, 1.0, 0.0])
     run, first, *_, end = solution.trace
-    assert isinstance(run, RunRecord)
-    assert isinstance(first, MajorRecord)
-    assert isinstance(end, EndRecord)
+    assert isinstance(run, RunLine)
+    assert isinstance(first, MajorLine)
+    assert isinstance(end, EndLine)
     lines = solution.log().splitlines()
     assert lines[0].startswith("type: I start, C crash")
     assert lines[3].split() == [
@@ -231,7 +231,7 @@ def test_the_log_reads_like_paths():
     columns = lines[4].split()
     assert len(columns) == 10
     assert columns[-1] in {f"(z[{i}])" for i in range(4)}
-    records = [record for record in solution.trace if isinstance(record, MajorRecord)]
+    records = [record for record in solution.trace if isinstance(record, MajorLine)]
     assert records[-1].residual == end.residual
     assert [record.func for record in records] == sorted(record.func for record in records)
 

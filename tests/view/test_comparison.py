@@ -28,7 +28,7 @@ def swing():
     return Trajectory(header(), steps(header().model, 41))
 
 
-def run_of(trajectory, way="a", dt=1e-2, impacts=(), **columns):
+def run_of(trajectory, setting="a", dt=1e-2, impacts=(), **columns):
     """A run with other columns and other impacts, all in its last step."""
     n = len(impacts)
     table = ImpactTable(
@@ -41,7 +41,9 @@ def run_of(trajectory, way="a", dt=1e-2, impacts=(), **columns):
     parts = {"time": trajectory.time, "theta": trajectory.theta, "theta_dot": trajectory.theta_dot, **columns}
     counts = np.zeros(len(parts["time"]), dtype=int)
     counts[-1] = n
-    return Run(way, dt, Trajectory(trajectory.header, StepBlock(**parts, n_impacts=counts, impacts=table)))
+    return Run(
+        setting, dt, Trajectory(trajectory.header, StepBlock(**parts, n_impacts=counts, impacts=table))
+    )
 
 
 def test_impacts_close_to_one_another_are_one_collision(swing):
@@ -55,8 +57,8 @@ def test_distances_are_taken_between_collisions(swing):
     """One run jumps in velocity at 0.10 s, the other at 0.13 s: that is no distance."""
     rates = [np.where(swing.time[:, None] < jump, swing.theta_dot, 0.0) for jump in (0.10, 0.13)]
     one, other = (
-        run_of(swing, way, impacts=[jump], theta_dot=rate)
-        for way, jump, rate in zip("ab", (0.10, 0.13), rates, strict=True)
+        run_of(swing, setting, impacts=[jump], theta_dot=rate)
+        for setting, jump, rate in zip("ab", (0.10, 0.13), rates, strict=True)
     )
     height, velocity = Pair(one, other).largest(1)
     assert height.tolist() == [0.0, 0.0]
@@ -82,15 +84,15 @@ def test_runs_with_other_steps_meet_at_the_times_of_the_coarser(swing):
 
 
 def test_pairs_are_of_one_step_or_of_one_way(swing):
-    runs = [Run(way, dt, swing) for way in ("os", "mc", "rmc") for dt in (4e-3, 2e-3, 1e-3)]
+    runs = [Run(setting, dt, swing) for setting in ("os", "mc", "rmc") for dt in (4e-3, 2e-3, 1e-3)]
     compared = Comparison(tuple(runs))
     assert [pair.label for pair in compared.same_step][:3] == [
         *("os – mc, 4 ms", "os – rmc, 4 ms", "os – mc, 2 ms"),
     ]
-    assert [pair.label for pair in compared.same_way][:3] == [
+    assert [pair.label for pair in compared.same_setting][:3] == [
         *("os, 4 – 2 ms", "os, 2 – 1 ms", "mc, 4 – 2 ms"),
     ]
-    assert len(compared.same_step) == len(compared.same_way) == 6
+    assert len(compared.same_step) == len(compared.same_setting) == 6
 
 
 def test_an_order_needs_three_steps_and_is_that_of_the_distances(swing):
@@ -126,15 +128,15 @@ def test_formulations_agree_through_all_collisions(compared):
 
 
 def test_the_error_of_the_step_is_above_that_and_of_second_order(compared):
-    for way in compared.ways:
-        assert compared.orders(1)[way][:, 0] == pytest.approx(2.0, abs=ORDER)
-    assert min(pair.largest(1)[0, 0] for pair in compared.same_way) > 2.0 * SAME
+    for setting in compared.settings:
+        assert compared.orders(1)[setting][:, 0] == pytest.approx(2.0, abs=ORDER)
+    assert min(pair.largest(1)[0, 0] for pair in compared.same_setting) > 2.0 * SAME
 
 
-def test_solvers_are_compared_the_same_way(tmp_path):
+def test_solvers_are_compared_in_the_same_manner(tmp_path):
     scene = load_scene(SCENES / "pendulum_j11.toml").with_stepping(duration=1.2)
     found = compare_runs(scene, solvers=["lemke", "path"], steps=[4e-3], out=tmp_path)
-    assert found.ways == ("lemke", "path")
+    assert found.settings == ("lemke", "path")
     assert found.same_step[0].largest(1)[0, 0] <= SAME
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lemke_4_ms", "path_4_ms"]
     assert len(Trajectory.load(tmp_path / "path_4_ms")) == len(found.runs[1].trajectory)

@@ -122,19 +122,20 @@ def _free(scene: Scene, run: Trajectory) -> float:
 
 def _cause(scene: Scene, run: Trajectory, start: int, end: int, gained: float) -> str:
     """Return what has probably done it, the surest first."""
-    way, steps = scene.stepping, run.steps.rows(start, end + 1)
+    stepping, steps = scene.stepping, run.steps.rows(start, end + 1)
+    dt = stepping.dt
     part = Trajectory(run.header, steps)
     if len(part.failed):
         return f"{len(part.failed)} of these steps were not solved"
     if energy_gains(steps.impacts).sum() > 0.5 * gained:
         return "impacts, whose energies are in the trajectory"
-    fast = fast_turns(Trajectory(run.header, run.steps.rows(0, end + 1)), way.dt)
+    fast = fast_turns(Trajectory(run.header, run.steps.rows(0, end + 1)), dt)
     if fast is not None:
-        return f"a step of {way.dt:g} s does not resolve how {fast.name!r} turns, at {fast.rate:.3g} rad/s"
-    if way.integrator == "semi_implicit_euler":
+        return f"a step of {dt:g} s does not resolve how {fast.name!r} turns, at {fast.rate:.3g} rad/s"
+    if stepping.integrator == "semi_implicit_euler":
         return "semi_implicit_euler, which is of first order; midpoint, the default, is of second"
-    if scene.model.closures and way.drift_control != "projection":
-        return f'loops that drift_control = "{way.drift_control}" lets open'
-    if way.scheme == "time_stepping" and len(steps.contacts):
-        return f"contacts that close within fixed steps of {way.dt:g} s; a smaller dt or event_driven tells"
-    return f"a dt of {way.dt:g} s is too long for this motion; half of it tells"
+    if scene.model.closures and stepping.drift_control != "projection":
+        return f'loops that drift_control = "{stepping.drift_control}" lets open'
+    if stepping.scheme == "time_stepping" and len(steps.contacts):
+        return f"contacts that close within fixed steps of {dt:g} s; a smaller dt or event_driven tells"
+    return f"a dt of {dt:g} s is too long for this motion; half of it tells"

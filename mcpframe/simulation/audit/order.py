@@ -22,9 +22,9 @@ def held_rows(scene: Scene, run: Trajectory) -> NDArray[np.bool_]:
     solved: NDArray[np.bool_] = run.status != NONE
     if run.model.closures:
         return solved
-    limits, way = all_limits(run.model.tree), scene.stepping
+    limits, stepping = all_limits(run.model.tree), scene.stepping
     gaps = limits.sign * (run.theta[:, limits.theta] - limits.bound)
-    at_limit = np.any(gaps <= way.penetration_tolerance, axis=1).reshape(-1)
+    at_limit = np.any(gaps <= stepping.penetration_tolerance, axis=1).reshape(-1)
     at_limit[1:] |= at_limit[:-1].copy()  # where the step has begun
     pressed = np.zeros(len(run), dtype=bool)
     owner = np.repeat(np.arange(len(run)), run.n_contacts)
