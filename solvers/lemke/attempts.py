@@ -343,9 +343,9 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
         if best <= goal or ended == STOPPED:
             return best, ended, total
         if k == 0 and attempts > 1 and best < np.inf and ended != RAY and ended != PIVOT_LIMIT:
-            size = largest_entry_of(M)
+            entries = largest_entry_of(M)
             for share in PROXIMAL:
-                for from_basis, added in ((False, share * size), (True, 0.0)):
+                for from_basis, added in ((False, share * entries), (True, 0.0)):
                     plan = from_basis, False, LARGEST_PIVOT, 0, limit, added
                     _, pivots = attempt(M, q, lower, upper, codes_new, plan, z_new, ray, T, V, K, R, stop)
                     total += pivots
