@@ -1,16 +1,12 @@
 """The studies of dynamics (examples/benchmarks) run and write what they say; their clock and fits hold."""
 
 import gc
-import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_modules import BENCHMARKS, load
+from benchmark_modules import BENCHMARKS, is_picture, load, study
 
 pytest.importorskip("matplotlib")
 
@@ -19,22 +15,9 @@ ROUNDING = 1e-12
 """Relative: a straight line through points that lie on it."""
 AGREEMENT = 1e-9
 """What the study asks of the peer's answers."""
-PNG = b"\x89PNG"
 
 timing = load("measuring.timing")
 compile_clock = load("measuring.compile_clock")
-
-
-def study(name, folder, *arguments):
-    """The figures of a study, and what it printed."""
-    environment = os.environ | {"PYTHONWARNINGS": "error", "COLUMNS": "200"}
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--out", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert (folder / f"{name}.png").read_bytes().startswith(PNG)
-    record = json.loads((folder / f"{name}.json").read_text())
-    assert {"machine", "commit", "python", "numba", "mcpframe"} <= set(record["header"])
-    return record, done.stdout
 
 
 # the fit
@@ -148,6 +131,7 @@ def test_the_dynamics_beside_pinocchio(tmp_path):
 def test_the_dynamics_say_that_the_peer_is_missing(tmp_path):
     arguments = ("--sizes", "3", "--nodes", "1", "--seconds", "0.05", "--no-robots", "--no-peers")
     record, printed = study("dynamics", tmp_path, *arguments)
+    assert is_picture(tmp_path / "dynamics.png")
     assert "Pinocchio is left out" in printed
     assert all(figure["peer"] == {} and figure["route"] == "" for figure in record["figures"])
 
@@ -155,6 +139,7 @@ def test_the_dynamics_say_that_the_peer_is_missing(tmp_path):
 def test_the_formulations(tmp_path):
     small = ("--links", "3,6", "--contacts", "1,2", "--formulations", "os,mc", "--seconds", "0.2")
     record, printed = study("formulations", tmp_path, *small)
+    assert is_picture(tmp_path / "formulations.png")
     ways = {"os", "mc", "os: loop", "os: kernel", "os: contacts anew"}
     for curve, sizes in (("by_links", {(3, 4), (6, 4)}), ("by_contacts", {(30, 1), (30, 2)})):
         assert {(cell["n_links"], cell["n_u"]) for cell in record[curve]} == sizes
@@ -167,6 +152,7 @@ def test_the_formulations(tmp_path):
 
 def test_the_growth(tmp_path):
     record, printed = study("growth", tmp_path, "--links", "5,20", "--nodes", "2,4", "--seconds", "0.2")
+    assert is_picture(tmp_path / "growth.png")
     curves = {curve["name"]: curve for curve in record["curves"]}
     assert curves["build of os, 4 contacts"]["n_z"] == [24, 24]
     assert curves["build of nmc, 4 contacts"]["n_z"] == [11 * 5 + 24, 11 * 20 + 24]
@@ -180,6 +166,7 @@ def test_the_growth(tmp_path):
 
 def test_the_first_use(tmp_path):
     record, printed = study("first_use", tmp_path, "--modules", "mcpframe.problem.residual", "--loads", "1")
+    assert is_picture(tmp_path / "first_use.png")
     (module,) = [module for module in record["modules"] if module["name"] == "mcpframe.problem.residual"]
     assert module["kernels"] > 1
     assert module["cold"][1] > module["warm"][1] > 0.0

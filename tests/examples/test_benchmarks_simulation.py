@@ -1,19 +1,14 @@
 """The comparisons with other engines (examples/benchmarks): all run the same mechanisms; what is computed
 from their episodes holds; the studies run and write what they say."""
 
-import json
 import math
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from benchmark_modules import BENCHMARKS, load
+from benchmark_modules import is_picture, load, study
 
 pytest.importorskip("matplotlib")
 
-PNG = b"\x89PNG"
 ROUNDING = 1e-12
 """Relative: a few operations on numbers of the size of one."""
 SAME_ENERGY = 1e-9
@@ -300,21 +295,11 @@ def test_our_block_stops_where_the_exact_cone_says_whatever_its_heading():
 # the studies
 
 
-def study(name, folder, *arguments):
-    """The figures of a study, and what it printed."""
-    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--out", str(folder), *arguments]
-    environment = os.environ | {"PYTHONWARNINGS": "error", "COLUMNS": "200"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert (folder / f"{name}.png").read_bytes().startswith(PNG)
-    record = json.loads((folder / f"{name}.json").read_text())
-    assert {"machine", "commit", "mujoco", "drake", "dartpy"} <= set(record["header"])
-    return record, done.stdout
-
-
 def test_the_simulation_study(tmp_path):
     small = ("--links", "3", "--growth", "3,4", "--duration", "0.02", "--seconds", "0.01", "--markdown")
     record, printed = study("simulation", tmp_path, *small)
+    assert is_picture(tmp_path / "simulation.png")
+    assert {"mujoco", "drake", "dartpy"} <= set(record["header"])
     found, _ = engines.installed_peers()
     names = {own.name for own in own_engine.OWN} | {p.name for p in found if "tuned" not in p.name}
     assert {cell["engine"] for cell in record["cells"]} == names
@@ -329,6 +314,7 @@ def test_the_simulation_study(tmp_path):
 def test_the_study_of_contact_models(tmp_path):
     small = ("--directions", "4", "--dt-stop", "1e-2", "--rest", "0.02", "--no-peers", "--quick")
     record, printed = study("contact_models", tmp_path, *small)
+    assert is_picture(tmp_path / "contact_models.png")
     ours, cone = record["models"]
     assert ours["rebound"] == pytest.approx({"0.2": 0.2, "0.5": 0.5, "0.8": 0.8}, abs=RESTITUTION)
     assert ours["stop"]["45.0"] == pytest.approx(measure.polygon_bound(4), rel=1e-3)

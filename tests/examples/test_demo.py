@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmark_modules import HANGS
 
 import mcpframe as mf
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"MPLBACKEND": "Agg"}
     command = [sys.executable, str(ROOT / "examples" / script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANGS)
 
 
 TABLE_2 = """
