@@ -79,6 +79,9 @@ class Header:
         """Return the header that texts describe; `where` says in errors which file they are from."""
         try:
             tables = {name: json.loads(text) for name, text in texts.items() if name not in ("name", "scene")}
+            for name in ("options", "versions", "fingerprints"):
+                if not isinstance(tables[name], dict):
+                    raise TypeError(f"{name}: {tables[name]!r} is no table")
             return Header(
                 model_from(tables["model"]),
                 texts["scene"],

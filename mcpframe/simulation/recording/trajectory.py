@@ -255,7 +255,7 @@ class Trajectory:
         place = file_of(path)
         try:
             with h5py.File(committed(place), "r") as file:
-                header, steps = read_header(file, str(place)), read_steps(file)
+                header, steps = read_header(file, str(place)), read_steps(file, str(place))
             check_widths(header.model, steps)
             _check_quaternions(header.model, steps)
         except UNREADABLE as error:

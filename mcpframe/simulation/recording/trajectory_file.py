@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.exceptions import FileFormatError
+from mcpframe.io.hdf5 import child_dataset, child_group
 from mcpframe.io.journal import JournaledFile
 from mcpframe.multibody.model.model import Model
 from mcpframe.simulation.recording.header import Header
@@ -104,7 +105,7 @@ class TrajectoryFile:
             file = h5py.File(stream, "r+")
             header = read_header(file, str(path))
             _add_new_columns(file)
-            keep_complete_steps(file)
+            keep_complete_steps(file, str(path))
             file.flush()
             stream.commit()
         except UNREADABLE as error:
@@ -119,7 +120,7 @@ class TrajectoryFile:
 
     def last(self) -> StepBlock | None:
         """Return the last step."""
-        return read_steps(self._file, self.n_steps - 1) if self.n_steps else None
+        return read_steps(self._file, str(self.path), self.n_steps - 1) if self.n_steps else None
 
     def checkpoint(self) -> dict[str, NDArray[Any]] | None:
         """Return the checkpoint, or None where none belongs to the last step."""
@@ -235,9 +236,9 @@ def _write(dataset: h5py.h5d.DatasetID, start: int, rows: NDArray[Any]) -> None:
         dataset.write(h5py.h5s.create_simple(rows.shape), place, rows)
 
 
-def keep_complete_steps(file: h5py.File) -> None:
+def keep_complete_steps(file: h5py.File, where: str) -> None:
     """Cut off everything behind the last step of which all columns, contacts and impacts are there."""
-    contact_start, impact_start = _starts(file, "n_contacts"), _starts(file, "n_impacts")
+    contact_start, impact_start = (_starts(file, name, where) for name in ("n_contacts", "n_impacts"))
     n = min(len(dataset) for dataset in file["steps"].values())
     n_contacts = min(len(dataset) for dataset in file["contacts"].values())
     n_impacts = min(len(dataset) for dataset in file["impacts"].values())
@@ -256,18 +257,19 @@ def read_header(file: h5py.File, where: str) -> Header:
         raise ValueError(
             f"its version {file.attrs['version']} is newer than {VERSION}, the newest known here"
         )
-    return Header.from_texts({name: str(text) for name, text in file["header"].attrs.items()}, where)
+    texts = child_group(file, "header", where).attrs
+    return Header.from_texts({name: str(text) for name, text in texts.items()}, where)
 
 
-def read_steps(file: h5py.File, first: int = 0) -> StepBlock:
-    """Return the steps from the first-th on."""
-    n = len(file["steps/time"])
-    contacts = _starts(file, "n_contacts")[[first, n]]
-    impacts = _starts(file, "n_impacts")[[first, n]]
+def read_steps(file: h5py.File, where: str, first: int = 0) -> StepBlock:
+    """Return the steps from the first-th on; `where` says in errors which file they are from."""
+    n = len(child_dataset(file, "steps/time", where))
+    contacts = _starts(file, "n_contacts", where)[[first, n]]
+    impacts = _starts(file, "n_impacts", where)[[first, n]]
     return StepBlock(
-        **_columns(file["steps"], StepBlock, first, n),
-        contacts=ContactTable(**_columns(file["contacts"], ContactTable, *contacts)),
-        impacts=ImpactTable(**_columns(file["impacts"], ImpactTable, *impacts)),
+        **_columns(file, "steps", StepBlock, where, first, n),
+        contacts=ContactTable(**_columns(file, "contacts", ContactTable, where, *contacts)),
+        impacts=ImpactTable(**_columns(file, "impacts", ImpactTable, where, *impacts)),
     )
 
 
@@ -327,14 +329,19 @@ def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows:
         dataset.attrs["names"] = json.dumps(NAMES[about.name])
 
 
-def _starts(file: h5py.File, counts: str) -> Indices:
-    starts: Indices = np.concatenate([[0], np.cumsum(file["steps"][counts][()])]).astype(np.int64)
+def _starts(file: h5py.File, counts: str, where: str) -> Indices:
+    sizes = child_dataset(file, f"steps/{counts}", where)[()]
+    starts: Indices = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     return starts
 
 
-def _columns(group: h5py.Group, table: type[Table], start: int, stop: int) -> dict[str, NDArray[Any]]:
-    names = [about.name for about in columns(table) if about.name in group or about.name not in LATER]
-    return {name: group[name][start:stop] for name in names}
+def _columns(
+    file: h5py.File, name: str, table: type[Table], where: str, start: int, stop: int
+) -> dict[str, NDArray[Any]]:
+    """Return the rows of a table from start to before stop; they are in the file itself, all of them."""
+    group = child_group(file, name, where)
+    own = [about.name for about in columns(table) if about.name in group or about.name not in LATER]
+    return {column: child_dataset(group, column, where)[start:stop] for column in own}
 
 
 def _close(file: h5py.File | None, stream: JournaledFile, commit: bool) -> None:

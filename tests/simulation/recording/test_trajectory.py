@@ -226,3 +226,19 @@ def test_a_single_step_is_a_block_of_one():
     block = one_step(next(swing(model, 1)), 0)
     assert len(block) == 1
     assert block.theta.shape == (1, 3)
+
+
+def test_what_a_file_declares_without_having_it_and_links_to_other_files_are_refused(run, tmp_path):
+    huge, linked = tmp_path / "huge.h5", tmp_path / "linked.h5"
+    run.save(huge)
+    run.save(linked)
+    with h5py.File(huge, "r+") as file:
+        del file["impacts/jam"]
+        file.create_dataset("impacts/jam", shape=(2**40,), dtype="i8", chunks=True)
+    with pytest.raises(FileFormatError, match=r"huge\.h5: /impacts/jam: declares"):
+        Trajectory.load(huge)
+    with h5py.File(linked, "r+") as file:
+        del file["contacts"]
+        file["contacts"] = h5py.ExternalLink("huge.h5", "/contacts")
+    with pytest.raises(FileFormatError, match=r"linked\.h5: .*contacts: is a link to elsewhere"):
+        Trajectory.load(linked)
