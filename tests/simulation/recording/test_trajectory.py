@@ -211,7 +211,7 @@ def test_a_newer_version_and_a_missing_column_are_refused(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 1
         del file["contacts/impulse"]
-    with pytest.raises(FileFormatError, match="not a complete trajectory file"):
+    with pytest.raises(FileFormatError, match=r"run\.h5: /contacts/impulse: is missing"):
         Trajectory.load(path)
 
 
