@@ -193,6 +193,36 @@ def test_contacts_with_a_layer_of_their_own_keep_it_while_others_switch():
     assert (energy - energy[0]).max() < 1e-9
 
 
+def ball_on_plate():
+    """A ball on a plate that lies on a layer of its own, beside a box on four corners that is pulled off."""
+    up = mf.Hinge("prismatic", (0, 0, 1))
+    links = [
+        mf.Link("plate", hinge=up, pose=mf.Pose((0, 0, 0.01)), mass=2.0, inertia=0.01 * np.eye(3),
+                geometry=Geometry(Box((0.4, 0.4, 0.02)), name="plate")),
+        mf.Link("ball", hinge=up, pose=mf.Pose((0, 0, 0.12)), mass=1.0, inertia=0.01 * np.eye(3),
+                geometry=Geometry(Sphere(0.1), name="ball")),
+        mf.Link("box", pose=mf.Pose((1, 0, 0.1)), mass=1.0, inertia=0.01 * np.eye(3),
+                geometry=Geometry(Box((0.2, 0.2, 0.2)), name="box")),
+    ]  # fmt: skip
+    model = mf.Model(links, gravity=(0, 0, -9.81), geometry=(Geometry(Plane(), name="floor"),))
+    pull = np.array([0, 0, 0, 0, 30.0, 0, 0, 0])
+    soft = mf.Material(0.5, law={"name": "compliant", "stiffness": 1e4, "damping": 200.0})
+    materials = {"default": mf.Material(0.5), ("plate", "floor"): soft}
+    return mf.Scene(model, materials=materials, controllers=[lambda state, time: (time > 0.05) * pull])
+
+
+def test_forces_of_layers_that_stay_are_loads_to_rigid_ones():
+    """Without that of the plate ball and plate would fall freely, and no rigid force would agree."""
+    layer = {"stiffness": 1e4, "damping": 50.0}
+    run = mf.simulate(ball_on_plate(), contact_model="auto", layer=layer, duration=2.0)
+    there, back = run.switches
+    assert (there.to, back.to) == ("compliant", "rigid")
+    assert back.force_jump < 0.1 * 1.5 * 9.81
+    table = run.contacts_at(len(run) - 1)
+    on_plate = table.point[:, 2] > 0.01
+    assert table.impulse[on_plate, 2].sum() / 1e-3 == pytest.approx(9.81, rel=1e-6)
+
+
 @pytest.mark.parametrize("at_contacts", ["none", "twice"])
 def test_hybrid_bodies_switch_too(at_contacts):
     scene = mf.load_scene(SCENES / "adaptive/bridge.toml")
