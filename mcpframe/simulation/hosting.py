@@ -266,6 +266,8 @@ class HostStages:
             point = solution.z if _has_point(solution) else None
             solution = solve(problem, "auto", z0=point, tol=self.stepping.tol)
         if not solution.ok and (self.stepping.on_failure != "best" or not _has_point(solution)):
+            if rise > 0.0 and solution.status in UNSOLVABLE:  # everything can be held, at least
+                return None
             raise NotSolvedError(solution, problem)
         self._count(solution)
         return solution

@@ -38,7 +38,7 @@ from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import ROW, find, opening_speed, relative_velocity
-from mcpframe.simulation.step.trial import ask_to_rise
+from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise
 from mcpframe.spatial.algebra import dot
 from mcpframe.spatial.lanes import get, load, put
 
@@ -113,7 +113,10 @@ def record_jam(run, X, Y, h):
         put(XS, IS[at.STRIKING_GAPS] + k, shift_of(run, k))
     jam = outlasts(run, X, h)
     code = kick(run, X, h, True)
-    ask_to_rise(run, h)
+    if IS[at.HELD] != 0:
+        ask_to_hold(run, h)
+    else:
+        ask_to_rise(run, h)
     for k in range(IS[at.N_TOUCHING]):
         put_shift(run, k, get(XS, IS[at.STRIKING_GAPS] + k))
     if code == at.DONE:

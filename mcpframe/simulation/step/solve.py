@@ -207,12 +207,16 @@ def solve_problem(run, X, kind, rise):
 
     What the kernel does not solve, Python tries: other starts, other solvers, as the scene says. Where
     something is to rise that cannot, at the speed `rise`, that is no failure but an answer: NO_SOLUTION.
+    Contacts of one cluster depend on each other and often cannot: there the kernel's word is enough.
     """
     IS = run.IS
     warm = start_basis(run, kind)
     clock = cycles()
     code = at.DONE
-    if IS[at.HOST_SOLVE] != 0 or not solve_natively(run, warm):
+    solved = IS[at.HOST_SOLVE] == 0 and solve_natively(run, warm)
+    if not solved and IS[at.HOST_SOLVE] == 0 and rise > 0.0 and IS[at.ADAPTIVE] != 0:
+        code = at.NO_SOLUTION
+    elif not solved:
         code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)
     put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
     return code

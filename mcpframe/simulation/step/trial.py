@@ -139,10 +139,14 @@ def ask_to_rise(run, h):
 
 @callee
 def ask_to_hold(run, h):
-    """Have everything keep its distance, or come as near as to touch; loops are kept as they are."""
+    """Have everything keep its distance, or come as near as to touch; loops are kept as they are.
+
+    Nothing looks ahead: a state at rest must be an answer, or what is jammed might have none.
+    """
     ask_loops_to_hold(run)
     for i in range(run.IS[at.N_TOUCHING]):
         put_shift(run, i, max(gap_of(run, i), 0.0) / h)
+        put_slip_shift(run, i, 0.0, 0.0)
 
 
 @inline
@@ -180,9 +184,11 @@ def ask_for_sinking(run, Y, h):
 @callee
 def first_trial(run, X, Y, h, again, margin):
     """Try a step of h in which nothing that touches approaches, and what has sunk in rises where it can."""
+    put(run.IS, at.HELD, 0)
     rise = ask_to_rise(run, h)
     code = try_push(run, X, Y, h, again, margin, rise)
     if code == at.NO_SOLUTION:
+        put(run.IS, at.HELD, 1)
         ask_to_hold(run, h)
         code = try_push(run, X, Y, h, False, margin, 0.0)
     return code
