@@ -37,7 +37,7 @@ from mcpframe.simulation.step.adaptive.adapt import adapt
 
 Indices = NDArray[np.int64]
 
-KEPT = {"active": rec.ACTIVE, "passed": rec.PASSED}
+KEPT = {"active": rec.ACTIVE, "order": rec.ACTIVE_LIST, "passed": rec.PASSED}
 COUNTS, FIGURES = (rec.N_ACTIVE, rec.N_CHOICES, whole.REDONE), (rec.ERROR, rec.LOSS)
 """What goes into checkpoints."""
 AT_CONTACTS = {"none": whole.NOTHING, "event": whole.EVENT, "twice": whole.TWICE}
@@ -179,7 +179,8 @@ class Adaptation(WholeBody):
     def restore(self, memory: Mapping[str, NDArray[Any]]) -> None:
         """Go on with the joints that were active."""
         take_active(self.IA, self.XA, memory["adaptive_active"] != 0)
-        whole.WHOLE.part(self.IA, self.XA, rec.PASSED)[:] = memory["adaptive_passed"]
+        for name in ("order", "passed"):
+            whole.WHOLE.part(self.IA, self.XA, KEPT[name])[:] = memory[f"adaptive_{name}"]
         self._built = False
         self.IA[list(COUNTS)] = memory["adaptive_counts"]
         self.XA[list(FIGURES)] = memory["adaptive_figures"]

@@ -1,6 +1,7 @@
 """Runs whose joints become rigid and active again: beside full ones, resumed, recorded, refused."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mcpframe.multibody.model.shapes import Capsule, Geometry, Sphere
 from mcpframe.scene.settings import Adaptive, Output, Stepping
 
 N = 24
+PEGS = Path(__file__).parents[2] / "examples" / "scenes" / "adaptive" / "pegs.toml"
 
 
 def chain(n=N, length=2.4, **hinge):
@@ -154,7 +156,7 @@ def test_rigid_joints_stand_still():
 def test_a_run_that_is_cut_short_goes_on_to_the_same_bits(tmp_path, monkeypatch, at_contacts, by):
     """By sweeps of the whole, and by pieces."""
     monkeypatch.setattr("mcpframe.multibody.adaptive.packing.FEW", 0)
-    asked = scene(Adaptive(active=8, interval=7, at_contacts=at_contacts, patience=2, by=by), every=3)
+    asked = scene(Adaptive(active=8, interval=4, at_contacts=at_contacts, patience=3, by=by), every=3)
     whole = mf.simulate(asked)
     for duration in (0.2, 0.311, 0.45, 0.6):
         mf.simulate(asked, out=tmp_path / "run", duration=duration)
@@ -258,3 +260,46 @@ def test_choices_by_pieces_are_those_by_sweeps(monkeypatch, at_contacts):
     np.testing.assert_array_equal(by_pieces.active_joints, by_sweep.active_joints)
     np.testing.assert_allclose(by_pieces.theta, by_sweep.theta, atol=1e-9)
     np.testing.assert_allclose(by_pieces.rigid_error, by_sweep.rigid_error, rtol=1e-6, atol=1e-9)
+
+
+WHIPS = "ignore::mcpframe.simulation.audit.rates.ResolutionWarning"
+"""The last links of a cable that whips turn faster than the steps of the scene resolve."""
+
+
+def on_pegs(**options):
+    """The scene of the paper's first experiment: a pendulum of 200 dofs falls onto pegs, 40 active."""
+    base = mf.load_scene(PEGS)
+    adaptive = base.adaptive.with_options(**options) if options else None
+    return replace(base, adaptive=adaptive, output=Output(every=1))
+
+
+@pytest.mark.filterwarnings(WHIPS)
+@pytest.mark.parametrize(
+    "options",
+    [{"interval": i, "by": "nodes", "patience": 1} for i in (2, 4, 8)]
+    + [{"interval": 4, "weights": "inertia"}, {"interval": 2, "metric": "acceleration"}],
+)
+def test_a_cable_that_jams_between_pegs_goes_on(options):
+    """Stiff clusters that have sunk in on several sides cannot rise: they are held, and nothing stops."""
+    run = mf.simulate(on_pegs(**options), certify="all")
+    assert run.time[-1] == pytest.approx(1.2)
+    assert np.nanmax(run.certificate) < 1e-9
+    assert not run.failed.size
+    growth = np.diff(run.total_energy) + run.rigid_loss[1:]  # what rises out of overlaps gains a little
+    assert growth[growth > 0.0].sum() < 0.01 * np.ptp(run.potential_energy)
+
+
+@pytest.mark.filterwarnings(WHIPS)
+def test_with_patience_pegs_are_met_as_by_the_full_run():
+    """Within 0.06 m and a tenth of the contacts, in the median of intervals 2 to 6: single runs scatter."""
+    full = mf.simulate(on_pegs())
+    hit = int(np.argmax(full.n_contacts > 0))
+    off, contacts = [], []
+    for interval in range(2, 7):
+        run = mf.simulate(on_pegs(interval=interval, patience=4))
+        assert run.active_joints[1:].max() <= 40
+        ways = np.linalg.norm(run.link_poses()[1] - full.link_poses()[1], axis=2)[hit:]
+        off.append(np.sqrt((ways**2).mean()))
+        contacts.append(run.n_contacts.mean() / full.n_contacts.mean() - 1.0)
+    assert np.median(off) < 0.06
+    assert np.median(np.abs(contacts)) < 0.1

@@ -46,12 +46,13 @@ from mcpframe.spatial.lanes import get, put
 SAME, OTHERS, FAILED = range(3)
 """How a choice ended: the same joints are active, others, or the body has no acceleration."""
 
+KEPT = 4
+"""With patience, one place in so many is for joints that were chosen not long ago."""
+
 
 @inline
-def weight_of(IT, XT, IA, k, d):
-    """Return the weight of a dof of body k: 1, or the inertia that it moves, Mass_dd."""
-    if IA[at.BY_INERTIA] == 0:
-        return 1.0
+def inertia_of(IT, XT, k, d):
+    """Return the inertia that a dof of body k moves, Mass_dd."""
     dof = IT[DOFS] + d * DOF
     column = load_pair(XT, dof + D_COLUMN)
     moved = transform(load_block(XT, IT[BRANCHES] + k * BRANCH), XT, dof + D_COLUMN)
@@ -59,14 +60,13 @@ def weight_of(IT, XT, IA, k, d):
 
 
 @inline
-def metric_of_body(IT, XT, IA, XA, k):
-    """Return what the dofs of a body add to the metric."""
+def metric_of_body(IT, XT, k, by_inertia, rate_share, span):
+    """Return what the dofs of a body add to the metric, weighed alike or by the inertia that they move."""
     t, total = IT[TREE] + k * TREE_ROW, 0.0
     first = get(IT, t + DOF_AT)
     for d in range(first, first + get(IT, t + N_DOF)):
-        rate, change = get(XT, IT[THETA_DOT] + d), get(XT, IT[THETA_DDOT] + d)
-        r = XA[at.RATE_SHARE] * rate + XA[at.SPAN] * change
-        total += weight_of(IT, XT, IA, k, d) * r * r
+        r = rate_share * get(XT, IT[THETA_DOT] + d) + span * get(XT, IT[THETA_DDOT] + d)
+        total += (inertia_of(IT, XT, k, d) if by_inertia else 1.0) * r * r
     return total
 
 
@@ -85,23 +85,28 @@ def add_up(IA, XA, node):
 @callee
 def weigh(IT, XT, IA, XA):
     """Write the metric of every joint, and of nodes that are opened; accelerations of the whole are there."""
-    if IA[at.BY_INERTIA] != 0:
+    by_inertia, rate_share, span = IA[at.BY_INERTIA] != 0, XA[at.RATE_SHARE], XA[at.SPAN]
+    if by_inertia:
         composite_inertias(IT, XT)
     for i in range(IA[at.N_LINKS]):
         total = 0.0
         if get(IA, IA[at.PINNED] + i) == 0:
             for k in range(get(IA, IA[at.FIRST_BODY] + i), get(IA, IA[at.FIRST_BODY] + i + 1)):
-                total += metric_of_body(IT, XT, IA, XA, k)
+                total += metric_of_body(IT, XT, k, by_inertia, rate_share, span)
         put(XA, IA[at.METRIC] + i, total)
     if IA[at.BY_NODES] != 0:
         for n in range(IA[at.N_NODES] - 1, -1, -1):
             add_up(IA, XA, n)
 
 
+LARGEST, LEAST = 1.0, -1.0
+"""What a heap has on top, as the sign of its keys."""
+
+
 @inline
-def key_at(IA, XA, keys, i):
-    """Return the metric of the i-th entry of the heap."""
-    return get(XA, keys + get(IA, IA[at.HEAP] + i))
+def key_at(IA, XA, keys, i, top):
+    """Return the key of the i-th entry of the heap: its metric with a sign."""
+    return top * get(XA, keys + get(IA, IA[at.HEAP] + i))
 
 
 @inline
@@ -114,25 +119,32 @@ def swap(IA, i, j):
 
 
 @inline
-def sift(IA, XA, keys, i, size):
+def sift(IA, XA, keys, i, size, top):
     """Let the i-th entry of the heap sink to its place."""
     while 2 * i + 1 < size:
         child = 2 * i + 1
-        if child + 1 < size and key_at(IA, XA, keys, child + 1) > key_at(IA, XA, keys, child):
+        if child + 1 < size and key_at(IA, XA, keys, child + 1, top) > key_at(IA, XA, keys, child, top):
             child += 1
-        if key_at(IA, XA, keys, child) <= key_at(IA, XA, keys, i):
+        if key_at(IA, XA, keys, child, top) <= key_at(IA, XA, keys, i, top):
             break
         swap(IA, i, child)
         i = child
 
 
 @inline
-def pop_largest(IA, XA, keys, size):
-    """Take the entry with the largest metric off the heap, of `size` after that."""
-    largest = get(IA, IA[at.HEAP])
+def pop(IA, XA, keys, size, top):
+    """Take the entry on top off the heap, of `size` after that."""
+    first = get(IA, IA[at.HEAP])
     put(IA, IA[at.HEAP], get(IA, IA[at.HEAP] + size))
-    sift(IA, XA, keys, 0, size)
-    return largest
+    sift(IA, XA, keys, 0, size, top)
+    return first
+
+
+@callee
+def make_heap(IA, XA, keys, size, top):
+    """Bring what is in the heap into its order."""
+    for i in range(size // 2 - 1, -1, -1):
+        sift(IA, XA, keys, i, size, top)
 
 
 @inline
@@ -143,7 +155,7 @@ def push_node(IA, XA, size, node):
     keys = IA[at.SUMS]
     put(IA, IA[at.HEAP] + size, node)
     i = size
-    while i > 0 and key_at(IA, XA, keys, (i - 1) // 2) < key_at(IA, XA, keys, i):
+    while i > 0 and key_at(IA, XA, keys, (i - 1) // 2, LARGEST) < key_at(IA, XA, keys, i, LARGEST):
         swap(IA, i, (i - 1) // 2)
         i = (i - 1) // 2
     return size + 1
@@ -154,7 +166,7 @@ def left_over(IA, XA, keys, size):
     """Return the metric of all entries of the heap."""
     total = 0.0
     for i in range(size):
-        total += key_at(IA, XA, keys, i)
+        total += key_at(IA, XA, keys, i, LARGEST)
     return total
 
 
@@ -195,23 +207,54 @@ def choose_joint(IA, joint, n):
     put(IA, IA[at.CHOSEN_LIST] + n, joint)
 
 
+@inline
+def offer(IA, XA, size, most, joint):
+    """Take a joint, or drop it or the least of those taken; return how many are, and what was dropped."""
+    keys = IA[at.METRIC]
+    if size < most:
+        put(IA, IA[at.HEAP] + size, joint)
+        if size + 1 == most:
+            make_heap(IA, XA, keys, most, LEAST)
+        return size + 1, 0.0
+    own = get(XA, keys + joint)
+    if size == 0 or own <= get(XA, keys + get(IA, IA[at.HEAP])):
+        return size, own
+    dropped = get(XA, keys + get(IA, IA[at.HEAP]))
+    put(IA, IA[at.HEAP], joint)
+    sift(IA, XA, keys, 0, size, LEAST)
+    return size, dropped
+
+
 @callee
 def take_largest(IA, XA, most):
-    """Choose the joints with the largest metric, `most` of them; return how many."""
-    keys, size, n = IA[at.METRIC], 0, 0
-    for i in range(IA[at.N_LINKS]):
-        if get(IA, IA[at.PINNED] + i) == 0:
-            put(IA, IA[at.HEAP] + size, i)
-            size += 1
-    for i in range(size // 2 - 1, -1, -1):
-        sift(IA, XA, keys, i, size)
-    error = left_over(IA, XA, keys, size)
-    while size > 0 and n < most and not is_enough(IA, XA, keys, size, error):
+    """Choose the joints with the largest metric, `most` of them; return how many.
+
+    A heap has the least of those taken on top. The active joints are offered first: mostly they are chosen
+    again, and hardly another is more than looked at. Then the least go as long as what is left is small.
+    """
+    keys, size, error = IA[at.METRIC], 0, 0.0
+    for i in range(IA[at.N_ACTIVE]):
+        joint = get(IA, IA[at.ACTIVE_LIST] + i)
+        if get(IA, IA[at.PINNED] + joint) == 0:
+            size, dropped = offer(IA, XA, size, most, joint)
+            error += dropped
+    for joint in range(IA[at.N_LINKS]):
+        if get(IA, IA[at.ACTIVE] + joint) == 0 and get(IA, IA[at.PINNED] + joint) == 0:
+            size, dropped = offer(IA, XA, size, most, joint)
+            error += dropped
+    if size < most:
+        make_heap(IA, XA, keys, size, LEAST)
+    while size > 0 and error + get(XA, keys + get(IA, IA[at.HEAP])) <= XA[at.BOUND]:
         size -= 1
-        joint = pop_largest(IA, XA, keys, size)
-        choose_joint(IA, joint, n)
-        n += 1
-        error -= get(XA, keys + joint)
+        error += get(XA, keys + pop(IA, XA, keys, size, LEAST))
+    put(XA, at.ERROR, error)
+    n = size
+    if IA[at.PATIENCE] > 1:  # the largest first
+        while size > 0:
+            size -= 1
+            choose_joint(IA, pop(IA, XA, keys, size, LEAST), size)
+    for i in range(size):
+        choose_joint(IA, get(IA, IA[at.HEAP] + i), i)
     return n
 
 
@@ -224,7 +267,7 @@ def open_nodes(IA, XA, most):
     error = left_over(IA, XA, keys, size)
     while size > 0 and not is_enough(IA, XA, keys, size, error):
         size -= 1
-        node = pop_largest(IA, XA, keys, size)
+        node = pop(IA, XA, keys, size, LARGEST)
         joint = node_entry(IA, node, at.NODE_JOINT)
         if get(IA, IA[at.PINNED] + joint) == 0:
             if n >= most:
@@ -271,18 +314,56 @@ def error_of_nodes(IA, XA):
     return error
 
 
+@inline
+def stays(IA, joint):
+    """Return whether an active joint that is not chosen now was so not long ago."""
+    if get(IA, IA[at.ACTIVE] + joint) == 0 or get(IA, IA[at.CHOSEN] + joint) != 0:
+        return False
+    return get(IA, IA[at.PASSED] + joint) + 1 < IA[at.PATIENCE] and get(IA, IA[at.PINNED] + joint) == 0
+
+
+@callee
+def leave_room(IA, n, most):
+    """Let go of the last of n chosen joints where others that stay need their places; return how many stay.
+
+    Of `most` places others get one in KEPT. Where nodes are opened, those above one are chosen before it and
+    stay as long as it does: an active node has active ones above it in any case.
+    """
+    if IA[at.PATIENCE] <= 1:
+        return n
+    taken, others = min(n, most - most // KEPT), 0
+    for i in range(taken, n):
+        put(IA, IA[at.CHOSEN] + get(IA, IA[at.CHOSEN_LIST] + i), 0)
+    for i in range(IA[at.N_ACTIVE]):
+        if stays(IA, get(IA, IA[at.ACTIVE_LIST] + i)):
+            others += 1
+    while taken < n:
+        joint = get(IA, IA[at.CHOSEN_LIST] + taken)
+        if stays(IA, joint):
+            others -= 1
+        elif taken + others >= most:
+            break
+        put(IA, IA[at.CHOSEN] + joint, 1)
+        taken += 1
+    return taken
+
+
 @callee
 def take_choice(IA, XA):
-    """Make ACTIVE what was chosen, what is pinned, and what has not been passed over long enough.
+    """Make ACTIVE what was chosen, what is pinned, and what was chosen not long ago while there is room.
 
     Return whether that is another set than before; the joints that have become rigid are in LEFT.
     """
     before, n, n_left = IA[at.N_ACTIVE], 0, 0
+    room = IA[at.MOST] - IA[at.N_PINNED] - IA[at.N_CHOSEN]
     for i in range(before):
         joint = get(IA, IA[at.ACTIVE_LIST] + i)
         passed = 0 if get(IA, IA[at.CHOSEN] + joint) != 0 else get(IA, IA[at.PASSED] + joint) + 1
+        lasts = room > 0 and stays(IA, joint)
         put(IA, IA[at.PASSED] + joint, passed)
-        if passed < IA[at.PATIENCE] or get(IA, IA[at.PINNED] + joint) != 0:
+        if lasts:
+            room -= 1
+        if lasts or passed == 0 or get(IA, IA[at.PINNED] + joint) != 0:
             put(IA, IA[at.ACTIVE_LIST] + n, joint)
             n += 1
         else:
@@ -299,7 +380,10 @@ def take_choice(IA, XA):
             n += 1
     put(IA, at.N_ACTIVE, n)
     put(IA, at.N_LEFT, n_left)
-    put(XA, at.ERROR, error_of_nodes(IA, XA) if IA[at.BY_NODES] != 0 else error_of_joints(IA, XA))
+    if IA[at.BY_NODES] != 0:
+        put(XA, at.ERROR, error_of_nodes(IA, XA))
+    elif IA[at.PATIENCE] > 1:  # what stays is no error
+        put(XA, at.ERROR, error_of_joints(IA, XA))
     put(IA, at.N_CHOICES, IA[at.N_CHOICES] + 1)
     return n_left > 0 or n > kept
 
@@ -321,7 +405,7 @@ def choose_joints(IT, XT, IA, XA):
         put(IA, IA[at.CHOSEN] + get(IA, IA[at.CHOSEN_LIST] + i), 0)
     most = IA[at.MOST] - IA[at.N_PINNED]
     n = open_nodes(IA, XA, most) if IA[at.BY_NODES] != 0 else take_largest(IA, XA, most)
-    put(IA, at.N_CHOSEN, n)
+    put(IA, at.N_CHOSEN, leave_room(IA, n, most))
     changed = take_choice(IA, XA)
     if not XA[at.ERROR] < math.inf:
         return FAILED

@@ -12,7 +12,7 @@ from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import entries
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.assembly import LEAF, Assembly
-from mcpframe.multibody.adaptive.choice import FAILED
+from mcpframe.multibody.adaptive.choice import FAILED, KEPT
 from mcpframe.multibody.adaptive.hybrid import HybridState
 from mcpframe.multibody.adaptive.packing import Measure, movable_links, pack_whole, pinned_links, take_active
 from mcpframe.multibody.memory import records as rec
@@ -236,12 +236,63 @@ def test_a_bound_opens_as_many_as_it_needs(rng, by_nodes):
 
 def test_patience_keeps_a_joint_for_a_while(rng):
     state = some_state(rng, "chain of pins", 30)
-    body = Body(state, measure=Measure(4, patience=3))
+    body = Body(state, measure=Measure(bound=1e9, patience=3))
     counts = []
     for _ in range(4):
         body.choose()
         counts.append(int(body.IA[at.N_ACTIVE]))
-    assert counts == [30, 30, 4, 4]
+    assert counts == [30, 30, 1, 1]
+
+
+def patient_choice(metric, active, passed, most, patience):
+    """The joints to be active, by sets: the largest, as many as leave room for those chosen not long ago."""
+    ranked = sorted(range(len(metric)), key=lambda j: -metric[j])[:most]
+    staying = [j for j in active if passed[j] + 1 < patience]
+    chosen = ranked[: most - most // KEPT]
+    for joint in ranked[len(chosen) :]:
+        if joint not in staying and len({*chosen, *staying, joint}) > most:
+            break
+        chosen.append(joint)
+    return chosen, [j for j in staying if j not in chosen][: most - len(chosen)]
+
+
+@pytest.mark.parametrize("patience", [2, 4])
+def test_patience_keeps_within_the_count_those_chosen_not_long_ago(rng, patience):
+    n, most = 40, 12
+    state = some_state(rng, "chain of pins", n)
+    body = Body(
+        state, measure=Measure(most + 1, rate=1.0, span=0.0, patience=patience)
+    )  # one is on the world
+    active, passed, kept_any = list(range(1, n)), np.zeros(n, int), False
+    rates = rec.MEMORY.part(body.IT, body.XT, rec.THETA_DOT)
+    for _ in range(12):
+        rates[:] = 0.7 * rates + 0.5 * rng.standard_normal(n)
+        metric = np.where(np.arange(n) > 0, rates**2, -1.0)
+        chosen, kept = patient_choice(metric, active, passed, most, patience)
+        body.choose()
+        assert set(np.flatnonzero(body.part(at.ACTIVE))) == {0, *chosen, *kept}
+        left = [j for j in range(n) if j not in {0, *chosen, *kept}]
+        assert body.XA[at.ERROR] == pytest.approx(metric[left].sum(), rel=1e-12)
+        passed += 1
+        passed[chosen] = 0
+        active = [j for j in active if j in {*chosen, *kept}] + [j for j in chosen if j not in active]
+        kept_any = kept_any or bool(kept)
+    assert kept_any
+
+
+def test_opened_nodes_stay_closed_upwards_with_patience(rng):
+    state = some_state(rng, "tree of pins", 60)
+    body = Body(state, measure=Measure(14, rate=1.0, span=0.0, patience=3, by_nodes=True))
+    rates = rec.MEMORY.part(body.IT, body.XT, rec.THETA_DOT)
+    nodes = Assembly.of(state.model.parents).table()
+    for _ in range(12):
+        rates[:] = 0.7 * rates + 0.5 * rng.standard_normal(60)
+        body.choose()
+        active = body.part(at.ACTIVE)
+        assert active.sum() <= 14
+        for joint, _, _, up, *_ in nodes:
+            if joint >= 0 and active[joint] and up >= 0:
+                assert active[nodes[up][at.NODE_JOINT]]
 
 
 def test_pinned_joints_are_active_whatever_is_chosen(rng):
