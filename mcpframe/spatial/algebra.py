@@ -23,8 +23,11 @@ from mcpframe.spatial.lanes import (
     store,
     total,
     vector,
+    xzy,
+    yxz,
     yzx,
     zero,
+    zyx,
 )
 
 
@@ -48,6 +51,16 @@ def dot(a, b):
 def cross(a, b):
     """Return a x b of 3-vectors."""
     return yzx(a * yzx(b) - yzx(a) * b)
+
+
+@inline
+def skew(a):
+    """Return the 3 x 3 matrix that takes b to a x b."""
+    return (
+        xzy(a) * vector(0.0, 1.0, -1.0),
+        zyx(a) * vector(-1.0, 0.0, 1.0),
+        yxz(a) * vector(1.0, -1.0, 0.0),
+    )
 
 
 @inline

@@ -139,6 +139,9 @@ def _reordered(name: str, order: list[int], doc: str) -> Any:
 
 
 yzx = _reordered("yzx", [1, 2, 0, 3], "Return (y, z, x, 0).")
+xzy = _reordered("xzy", [0, 2, 1, 3], "Return (x, z, y, 0).")
+zyx = _reordered("zyx", [2, 1, 0, 3], "Return (z, y, x, 0).")
+yxz = _reordered("yxz", [1, 0, 2, 3], "Return (y, x, z, 0).")
 spread_x = _reordered("spread_x", [0, 0, 0, 0], "Return (x, x, x, x).")
 spread_y = _reordered("spread_y", [1, 1, 1, 1], "Return (y, y, y, y).")
 spread_z = _reordered("spread_z", [2, 2, 2, 2], "Return (z, z, z, z).")

@@ -16,7 +16,7 @@ import math
 from mcpframe.jit import callee, inline
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.kernels.articulated import rotated_inertia
-from mcpframe.multibody.kernels.kinematics import turned, turned_by_quaternion
+from mcpframe.multibody.kernels.kinematics import carried_frame, moved_by_hinge
 from mcpframe.multibody.memory.packing import REACH, ROUNDING
 from mcpframe.multibody.memory.records import (
     ADD,
@@ -55,8 +55,8 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import combine, dot, identity, load_matrix, plus_matrix, store_matrix
-from mcpframe.spatial.lanes import get, load, put, spread_x, spread_y, spread_z, store, vector, zero
+from mcpframe.spatial.algebra import combine, identity, load_matrix, plus_matrix, point_inertia, store_matrix
+from mcpframe.spatial.lanes import get, load, put, store, vector, zero
 
 
 @inline
@@ -66,31 +66,9 @@ def n_theta_of(kind, n_dof):
 
 
 @inline
-def moved_by_hinge(IT, XT, k, R, r):
-    """Return a hinge frame moved by its coordinates; sines and cosines of pins are in ANGLES."""
-    t, n = IT[TREE] + k * TREE_ROW, IT[N_BODIES]
-    kind, q = get(IT, t + KIND), IT[THETA] + get(IT, t + THETA_AT)
-    if kind == PIN:
-        R = turned(R, get(XT, IT[ANGLES] + n + k), get(XT, IT[ANGLES] + 2 * n + k))
-    elif kind == PRISMATIC:
-        r = r + get(XT, q) * R[2]
-    elif kind == FREE:
-        r = r + combine(R, XT, q)
-        R = turned_by_quaternion(R, XT, q + 3)
-    elif kind == BALL:
-        R = turned_by_quaternion(R, XT, q)
-    return R, r
-
-
-@inline
 def about_origin(J, m, c):
     """Return an inertia about the centre of mass, moved to the origin: J + m (c·c 1 - c c*); back for -m."""
-    h, s, e = m * c, m * dot(c, c), identity()
-    return (
-        J[0] + s * e[0] - spread_x(h) * c,
-        J[1] + s * e[1] - spread_y(h) * c,
-        J[2] + s * e[2] - spread_z(h) * c,
-    )
+    return plus_matrix(J, point_inertia(m, c))
 
 
 @inline
@@ -143,15 +121,18 @@ def place_bodies(IT, XT, IA, XA, I, X):
     """Give every body of the whole its cluster and its place there; gather masses."""
     put(I, N_THETA, 0)
     put(I, N_DOFS, 0)
-    n_c = 0
-    for k in range(IT[N_BODIES]):
-        parent, R, r = get(IT, IT[TREE] + k * TREE_ROW + PARENT), identity(), zero()
-        if parent >= 0:
+    n, theta, sines, n_c = IT[N_BODIES], IT[THETA], IT[ANGLES] + IT[N_BODIES], 0
+    R, r = identity(), zero()
+    for k in range(n):
+        t = IT[TREE] + k * TREE_ROW
+        parent = get(IT, t + PARENT)
+        if parent < 0:
+            R, r = identity(), zero()
+        elif parent != k - 1:
             p = IA[at.PLACES] + parent * at.PLACE
             R, r = load_matrix(XA, p), load(XA, p + at.PL_POSITION)
         c = IT[CONSTANTS] + k * CONSTANT
-        r = r + combine(R, XT, c + C_POSITION)
-        R = combine(R, XT, c), combine(R, XT, c + C_ROTATION + 4), combine(R, XT, c + C_ROTATION + 8)
+        R, r = carried_frame(R, r, XT, c + C_ROTATION, c + C_POSITION)
         if parent < 0 or get(IA, IA[at.ACTIVE] + get(IA, IA[at.BODY_LINK] + k)) != 0:
             cluster = n_c
             n_c += 1
@@ -160,7 +141,8 @@ def place_bodies(IT, XT, IA, XA, I, X):
             R, r = identity(), zero()
         else:
             cluster = get(IA, IA[at.CLUSTER] + parent)
-            R, r = moved_by_hinge(IT, XT, k, R, r)
+            q = theta + get(IT, t + THETA_AT)
+            R, r = moved_by_hinge(get(IT, t + KIND), R, r, XT, q, sines + k, sines + n + k)
         put(IA, IA[at.CLUSTER] + k, cluster)
         put(IA, IA[at.N_INSIDE] + cluster, get(IA, IA[at.N_INSIDE] + cluster) + 1)
         p = IA[at.PLACES] + k * at.PLACE
@@ -202,13 +184,17 @@ def trace_at(X, o):
 
 @callee
 def measure(I, X, IA, XA):
-    """Write the size of every cluster; of one without mass that of its largest child."""
+    """Write moments and size of every cluster, and the way to its hinge; one without mass is as its child."""
     for k in range(I[N_BODIES]):
         o = I[CONSTANTS] + k * CONSTANT
-        m, size = get(X, o + C_MASS), 0.0
+        m, arm, trace, size = get(X, o + C_MASS), length_of(X, o + C_COM), trace_at(X, o), 0.0
         if m > 0.0:
-            size = math.sqrt(max(trace_at(X, o) / (2.0 * m), 0.0) + length_of(X, o + C_COM) ** 2)
+            size = math.sqrt(max(trace / (2.0 * m), 0.0) + arm * arm)
         put(XA, IA[at.SIZE] + k, size)
+        put(XA, IA[at.WAY] + k, length_of(X, o + C_POSITION))
+        put(XA, IA[at.MASS] + k, m)
+        put(XA, IA[at.FIRST] + k, m * arm)
+        put(XA, IA[at.SECOND] + k, m * arm * arm + trace)
     for k in range(I[N_BODIES] - 1, 0, -1):
         parent = get(I, I[TREE] + k * TREE_ROW + PARENT)
         if parent >= 0 and get(X, I[CONSTANTS] + parent * CONSTANT + C_MASS) == 0.0:
@@ -217,7 +203,7 @@ def measure(I, X, IA, XA):
 
 
 @callee
-def begin_sections(I, X, IA, XA):
+def begin_sections(I, IA, XA):
     """Write SECTION of every cluster; see `packing._sections`, whose rule this is."""
     for k in range(I[N_BODIES]):
         t = I[TREE] + k * TREE_ROW
@@ -225,7 +211,7 @@ def begin_sections(I, X, IA, XA):
         section, distance, slid = k, 0.0, 1 if kind == PRISMATIC else 0
         if parent >= 0 and kind != FREE:
             carried = get(IA, IA[at.SLID] + parent)
-            way = get(XA, IA[at.DISTANCE] + parent) + length_of(X, I[CONSTANTS] + k * CONSTANT + C_POSITION)
+            way = get(XA, IA[at.DISTANCE] + parent) + get(XA, IA[at.WAY] + k)
             turns = carried != 0 and kind in (PIN, BALL)
             if not turns and way <= REACH * get(XA, IA[at.SIZE] + k):
                 section, distance = get(I, I[TREE] + parent * TREE_ROW + SECTION), way
@@ -239,12 +225,6 @@ def begin_sections(I, X, IA, XA):
 def least_inertias(I, X, IA, XA):
     """Write D_LEAST of every dof; see `packing._least_inertia`, whose rule this is."""
     mass, first, second = IA[at.MASS], IA[at.FIRST], IA[at.SECOND]
-    for k in range(I[N_BODIES]):
-        o = I[CONSTANTS] + k * CONSTANT
-        m, arm = get(X, o + C_MASS), length_of(X, o + C_COM)
-        put(XA, mass + k, m)
-        put(XA, first + k, m * arm)
-        put(XA, second + k, m * arm * arm + trace_at(X, o))
     for k in range(I[N_BODIES] - 1, -1, -1):
         t = I[TREE] + k * TREE_ROW
         parent, kind = get(I, t + PARENT), get(I, t + KIND)
@@ -255,7 +235,7 @@ def least_inertias(I, X, IA, XA):
             dof = I[DOFS] + (get(I, t + DOF_AT) + i) * DOF
             put(X, dof + D_LEAST, ROUNDING * (m if slides else inertia))
         if parent >= 0:
-            s = length_of(X, I[CONSTANTS] + k * CONSTANT + C_POSITION)
+            s = get(XA, IA[at.WAY] + k)
             put(XA, second + parent, get(XA, second + parent) + J + 2.0 * s * h + s * s * m)
             put(XA, first + parent, get(XA, first + parent) + h + s * m)
             put(XA, mass + parent, get(XA, mass + parent) + m)
@@ -282,7 +262,7 @@ def finish_clusters(IT, XT, IA, XA, I, X):
     """Write all else of clusters whose hinges and masses are there."""
     write_masses(IT, XT, IA, XA, I, X)
     measure(I, X, IA, XA)
-    begin_sections(I, X, IA, XA)
+    begin_sections(I, IA, XA)
     least_inertias(I, X, IA, XA)
     write_joins(I)
 

@@ -23,6 +23,7 @@ from mcpframe.multibody.adaptive.records import (
     NODE_UP,
     NODES,
 )
+from mcpframe.multibody.kernels.kinematics import carried_frame
 from mcpframe.multibody.memory.records import (
     C_POSITION,
     C_ROTATION,
@@ -35,7 +36,7 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import combine, identity, load_matrix, store_matrix
+from mcpframe.spatial.algebra import identity, load_matrix, store_matrix
 from mcpframe.spatial.lanes import get, load, put, store, zero
 
 
@@ -130,8 +131,7 @@ def compress_parts(IT, XT, IA, XA, I, X):
             up = piece_of(IA, get(IA, IA[at.PART_NODE] + above))
             E, p = load_matrix(XA, up + at.PI_ROTATION), load(XA, up + at.PI_POSITION)
         o = IT[CONSTANTS] + k * CONSTANT
-        r = p + combine(E, XT, o + C_POSITION)
-        R = combine(E, XT, o), combine(E, XT, o + C_ROTATION + 4), combine(E, XT, o + C_ROTATION + 8)
+        R, r = carried_frame(E, p, XT, o + C_ROTATION, o + C_POSITION)
         begin_cluster(IT, XT, IA, XA, I, X, k, c, above, R, r)
         piece, row = piece_of(IA, node), IA[records.MASSES] + c * records.MASSES_ROW
         for i in range(0, records.MASSES_ROW, 4):
@@ -163,10 +163,8 @@ def place_links(IA, XA, node):
         a, b = node_entry(IA, one, NODE_A), node_entry(IA, one, NODE_B)
         place, tip = places + link * records.PLACE, piece_of(IA, a)
         R, r = load_matrix(XA, place), load(XA, place + records.PL_POSITION)
-        r = r + combine(R, XA, tip + at.PI_POSITION)
-        R = combine(R, XA, tip), combine(R, XA, tip + 4), combine(R, XA, tip + 8)
-        r = r + combine(R, XA, form + at.FO_POSITION)
-        R = combine(R, XA, form), combine(R, XA, form + 4), combine(R, XA, form + 8)
+        R, r = carried_frame(R, r, XA, tip + at.PI_ROTATION, tip + at.PI_POSITION)
+        R, r = carried_frame(R, r, XA, form + at.FO_ROTATION, form + at.FO_POSITION)
         there = places + node_entry(IA, b, NODE_LINK) * records.PLACE
         store_matrix(XA, there, R)
         store(XA, there + records.PL_POSITION, r)

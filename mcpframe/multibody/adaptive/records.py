@@ -44,4 +44,4 @@ _, MA_MASS, MA_INERTIA, MASSES_ROW = columns(3, 1, MATRIX)
 MASSES = MEMORY.doubles("body", MASSES_ROW)
 # To lay out sections, per cluster; see `mcpframe.multibody.memory.packing`.
 SLID = MEMORY.integers("body")
-SIZE, DISTANCE, MASS, FIRST, SECOND = (MEMORY.doubles("body") for _ in range(5))
+SIZE, WAY, DISTANCE, MASS, FIRST, SECOND = (MEMORY.doubles("body") for _ in range(6))

@@ -6,16 +6,16 @@ Mass_aa θ̇_a+ = (Mass θ̇)_a,     loss = 1/2 (θ̇* Mass θ̇ - θ̇_a+* Mass
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from mcpframe.jit import callee, window
+from mcpframe.jit import callee, inline, window
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.clusters import compress
 from mcpframe.multibody.adaptive.fronts import compress_parts, find_parts
 from mcpframe.multibody.adaptive.piece_records import JOINT_NODE, N_PIECES
 from mcpframe.multibody.adaptive.pieces import write_piece
-from mcpframe.multibody.kernels.articulated import body_inertia, sweep
+from mcpframe.multibody.kernels.articulated import sweep
 from mcpframe.multibody.kernels.kinematics import kinematics
-from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into, solve_mass_into
-from mcpframe.multibody.kernels.momentum import momentum_of
+from mcpframe.multibody.kernels.loops import reference_of
+from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into, momentum_at, solve_mass_into
 from mcpframe.multibody.memory.records import (
     B_VELOCITY,
     BODIES,
@@ -35,21 +35,58 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import load_pair, store_pair
-from mcpframe.spatial.lanes import get, put
+from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
+from mcpframe.spatial.lanes import get, put, total, zero
+
+
+@inline
+def add_momentum(X, o, c, Y, out, way):
+    """Add the momentum of a body to that in Y[out:], about a point `way` before.
+
+    Return twice its energy, as lanes to add up.
+    """
+    p, spin, com = momentum_at(X, o, c)
+    w, v = load_pair(X, o + B_VELOCITY)
+    store_pair(Y, out, plus(load_pair(Y, out), (spin + cross(com + way, p), p)))
+    return w * spin + p * (v + cross(w, com))
+
+
+@callee
+def add_rotors(I, X, out):
+    """Add the momenta of rotors to those of dofs; return twice their energy."""
+    twice = 0.0
+    for d in range(I[N_DOFS]):
+        rate = get(X, I[THETA_DOT] + d)
+        rotor = get(X, I[DOFS] + d * DOF + D_ARMATURE) * rate
+        put(out, d, get(out, d) + rotor)
+        twice += rate * rotor
+    return twice
 
 
 @callee
 def momenta_into(I, X, out):
-    """Write Mass θ̇, armature included; needs the kinematics, uses up PUSH."""
+    """Write Mass θ̇ of bodies that are placed, return θ̇* Mass θ̇, twice the energy; uses up PUSH."""
+    clear_push(I, X)
+    twice = zero()
     for k in range(I[N_BODIES]):
-        o = I[BODIES] + k * BODY
-        J, first_moment, m, _ = body_inertia(X, o, I[CONSTANTS] + k * CONSTANT)
-        store_pair(X, I[PUSH] + k * PAIR, momentum_of(J, first_moment, m, load_pair(X, o + B_VELOCITY)))
+        o, c = I[BODIES] + k * BODY, I[CONSTANTS] + k * CONSTANT
+        twice = twice + add_momentum(X, o, c, X, I[PUSH] + k * PAIR, zero())
     generalized_force_into(I, X, out)
-    for d in range(I[N_DOFS]):
-        rotor = get(X, I[DOFS] + d * DOF + D_ARMATURE) * get(X, I[THETA_DOT] + d)
-        put(out, d, get(out, d) + rotor)
+    return total(twice) + add_rotors(I, X, out)
+
+
+@callee
+def momenta_of_whole(IT, XT, IA, I, X, out):
+    """Write (Mass θ̇)_a of the whole for the dofs of clusters, both placed; else as `momenta_into`."""
+    clear_push(I, X)
+    twice = zero()
+    for k in range(IT[N_BODIES]):
+        cluster = get(IA, IA[at.CLUSTER] + k)
+        way = reference_of(IT, XT, k) - reference_of(I, X, cluster)
+        o, c = IT[BODIES] + k * BODY, IT[CONSTANTS] + k * CONSTANT
+        twice = twice + add_momentum(XT, o, c, X, I[PUSH] + cluster * PAIR, way)
+    generalized_force_into(I, X, out)
+    return total(twice) + add_rotors(I, X, out)
 
 
 @callee
@@ -66,40 +103,30 @@ def leaving(IT, XT, IA):
 
 
 @callee
-def twice_energy(I, X, momenta):
-    """Return θ̇* Mass θ̇, twice the kinetic energy."""
-    total = 0.0
-    for d in range(I[N_DOFS]):
-        total += get(X, I[THETA_DOT] + d) * get(momenta, d)
-    return total
-
-
-@callee
-def keep_momenta(IT, XT, IA, XA, I, X):
-    """Give the clusters the rates that keep the momenta of their dofs, MOMENTA; return 0 or what failed."""
-    for c in range(I[N_BODIES]):
-        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[at.HINGE_BODY] + c) * TREE_ROW
-        for i in range(get(I, u + N_DOF)):
-            there = IA[at.MOMENTA] + get(IT, t + DOF_AT) + i
-            put(XA, IA[at.KEPT] + get(I, u + DOF_AT) + i, get(XA, there))
-    n = I[N_DOFS]
-    kept, rates = window(XA, IA[at.KEPT], n), window(X, I[THETA_DOT], n)
-    kinematics(I, X)
+def keep_momenta(I, X, kept):
+    """Give clusters that are placed rates with the momenta `kept`; return what failed, twice the energy."""
+    rates, twice = window(X, I[THETA_DOT], I[N_DOFS]), 0.0
     failed = sweep(I, X)
     clear_push(I, X)
     solve_mass_into(I, X, kept, rates)
-    return failed
+    for d in range(I[N_DOFS]):
+        twice += get(rates, d) * get(kept, d)
+    return failed, twice
 
 
 @callee
 def stop_left(IT, XT, IA):
-    """Set the rates of joints that become rigid to zero."""
+    """Set the rates of joints that become rigid to zero; return twice the energy that their rotors had."""
+    twice = 0.0
     for i in range(IA[at.N_LEFT]):
         link = get(IA, IA[at.LEFT] + i)
         for k in range(get(IA, IA[at.FIRST_BODY] + link), get(IA, IA[at.FIRST_BODY] + link + 1)):
             t = IT[TREE] + k * TREE_ROW
-            for j in range(get(IT, t + N_DOF)):
-                put(XT, IT[THETA_DOT] + get(IT, t + DOF_AT) + j, 0.0)
+            for d in range(get(IT, t + DOF_AT), get(IT, t + DOF_AT) + get(IT, t + N_DOF)):
+                rate = get(XT, IT[THETA_DOT] + d)
+                twice += get(XT, IT[DOFS] + d * DOF + D_ARMATURE) * rate * rate
+                put(XT, IT[THETA_DOT] + d, 0.0)
+    return twice
 
 
 @callee
@@ -107,14 +134,6 @@ def mark_left(IA, active):
     """Make the joints that have left active or rigid."""
     for i in range(IA[at.N_LEFT]):
         put(IA, IA[at.ACTIVE] + get(IA, IA[at.LEFT] + i), active)
-
-
-@callee
-def momenta_of_whole(IT, XT, IA, XA, I, X):
-    """Write MOMENTA and return twice the kinetic energy, by a sweep of the whole, which is placed."""
-    momenta = window(XA, IA[at.MOMENTA], IT[N_DOFS])
-    momenta_into(IT, XT, momenta)
-    return twice_energy(IT, XT, momenta)
 
 
 @callee
@@ -126,13 +145,23 @@ def momenta_of_parts(IT, XT, IA, XA, I, X):
     mark_left(IA, 0)
     kinematics(I, X)
     kept = window(XA, IA[at.KEPT], I[N_DOFS])
-    momenta_into(I, X, kept)
+    twice = momenta_into(I, X, kept)
     for c in range(I[N_BODIES]):
         u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[at.HINGE_BODY] + c) * TREE_ROW
         for i in range(get(I, u + N_DOF)):
             there = IA[at.MOMENTA] + get(IT, t + DOF_AT) + i
             put(XA, there, get(kept, get(I, u + DOF_AT) + i))
-    return twice_energy(I, X, kept)
+    return twice
+
+
+@callee
+def take_momenta(IT, IA, XA, I):
+    """Take those of the dofs of clusters from MOMENTA."""
+    for c in range(I[N_BODIES]):
+        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[at.HINGE_BODY] + c) * TREE_ROW
+        for i in range(get(I, u + N_DOF)):
+            there = IA[at.MOMENTA] + get(IT, t + DOF_AT) + i
+            put(XA, IA[at.KEPT] + get(I, u + DOF_AT) + i, get(XA, there))
 
 
 @callee
@@ -170,13 +199,16 @@ def make_rigid(IT, XT, IA, XA, I, X):
     if not leaving(IT, XT, IA):
         cluster_anew(IT, XT, IA, XA, I, X)
         return 0
-    if IA[N_PIECES] > 0:
-        before = momenta_of_parts(IT, XT, IA, XA, I, X)
-    else:
-        before = momenta_of_whole(IT, XT, IA, XA, I, X)
-    stop_left(IT, XT, IA)
+    by_parts = IA[N_PIECES] > 0
+    before = momenta_of_parts(IT, XT, IA, XA, I, X) if by_parts else 0.0
+    rotors = stop_left(IT, XT, IA)
     cluster_anew(IT, XT, IA, XA, I, X)
-    failed = keep_momenta(IT, XT, IA, XA, I, X)
-    after = twice_energy(I, X, window(XA, IA[at.KEPT], I[N_DOFS]))
+    kinematics(I, X)
+    kept = window(XA, IA[at.KEPT], I[N_DOFS])
+    if by_parts:
+        take_momenta(IT, IA, XA, I)
+    else:
+        before = rotors + momenta_of_whole(IT, XT, IA, I, X, kept)
+    failed, after = keep_momenta(I, X, kept)
     put(XA, at.LOSS, XA[at.LOSS] + 0.5 * (before - after))
     return failed

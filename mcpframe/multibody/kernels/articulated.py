@@ -57,7 +57,6 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.spatial.algebra import (
     combine,
     cross,
-    dot,
     identity,
     inner,
     load_block,
@@ -71,10 +70,12 @@ from mcpframe.spatial.algebra import (
     plus_block,
     plus_matrix,
     plus_scaled,
+    point_inertia,
     scaled,
     shifted_force,
     shifted_inertia,
     shifted_motion,
+    skew,
     store_block,
     store_pair,
     transform,
@@ -123,15 +124,8 @@ def body_inertia(X, o, c):
     [[J, h~], [-h~, m]]: J the inertia, h = m c the first moment.
     """
     m, com, J_com = body_places(X, o, c)
-    h = m * com
-    e = identity()
-    hc = dot(h, com)
-    J = (
-        J_com[0] + hc * e[0] - spread_x(h) * com,
-        J_com[1] + hc * e[1] - spread_y(h) * com,
-        J_com[2] + hc * e[2] - spread_z(h) * com,
-    )
-    return J, (cross(h, e[0]), cross(h, e[1]), cross(h, e[2])), m, body_bias(X, o, m, com, J_com)
+    J = plus_matrix(J_com, point_inertia(m, com))
+    return J, skew(m * com), m, body_bias(X, o, m, com, J_com)
 
 
 @callee

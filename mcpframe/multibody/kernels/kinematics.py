@@ -90,6 +90,27 @@ def turned_by_quaternion(R, X, i):
 
 
 @inline
+def carried_frame(R, r, X, i, j):
+    """Return a frame whose rotation and position, stored from X[i] and X[j], are those on a frame (R, r)."""
+    return (combine(R, X, i), combine(R, X, i + 4), combine(R, X, i + 8)), r + combine(R, X, j)
+
+
+@inline
+def moved_by_hinge(kind, R, r, X, q, sine, cosine):
+    """Return a hinge frame moved by its coordinates from X[q] on; of pins sine and cosine are at theirs."""
+    if kind == PIN:
+        R = turned(R, get(X, sine), get(X, cosine))
+    elif kind == PRISMATIC:
+        r = r + get(X, q) * R[2]
+    elif kind == FREE:
+        r = r + combine(R, X, q)
+        R = turned_by_quaternion(R, X, q + 3)
+    elif kind == BALL:
+        R = turned_by_quaternion(R, X, q)
+    return R, r
+
+
+@inline
 def turning_columns(X, d, R, r):
     """Store the three columns of turning about the axes of R through r."""
     store_pair(X, d, (R[0], cross(r, R[0])))
@@ -170,18 +191,9 @@ def kinematics(I, X):
             R, r = load_matrix(X, o + B_ROTATION), load(X, o + B_POSITION)
             V, a = load_pair(X, o + B_VELOCITY), load_pair(X, o + B_BIAS)
         c = constants + k * CONSTANT
-        r = r + combine(R, X, c + C_POSITION)
-        R = combine(R, X, c), combine(R, X, c + C_ROTATION + 4), combine(R, X, c + C_ROTATION + 8)
+        R, r = carried_frame(R, r, X, c + C_ROTATION, c + C_POSITION)
         q = theta + get(I, t + THETA_AT)
-        if kind == PIN:
-            R = turned(R, get(X, angles + n + k), get(X, angles + 2 * n + k))
-        elif kind == PRISMATIC:
-            r = r + get(X, q) * R[2]
-        elif kind == FREE:
-            r = r + combine(R, X, q)
-            R = turned_by_quaternion(R, X, q + 3)
-        elif kind == BALL:
-            R = turned_by_quaternion(R, X, q)
+        R, r = moved_by_hinge(kind, R, r, X, q, angles + n + k, angles + 2 * n + k)
         if get(I, t + SECTION) == k:
             at = r
             if parent >= 0:

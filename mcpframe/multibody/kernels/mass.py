@@ -9,7 +9,7 @@ World axes about each section's reference point, where phi is the identity:
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
-from mcpframe.multibody.kernels.articulated import apply, body_inertia, rotated_inertia
+from mcpframe.multibody.kernels.articulated import apply, body_inertia
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     B_POSITION,
@@ -65,7 +65,7 @@ from mcpframe.spatial.algebra import (
     store_pair,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
+from mcpframe.spatial.lanes import get, load, put, vector, x_of, y_of, z_of, zero
 
 
 @inline
@@ -232,6 +232,19 @@ def inertial_forces(I, X, theta_ddot):
         store_pair(X, I[PUSH] + k * PAIR, (moment, force))
 
 
+@inline
+def momentum_at(X, o, c):
+    """Return the momentum of a body, its moment about the centre of mass, and where that is.
+
+    About the reference point, world axes; [J ω; m (v + ω x c)], J in its own axes.
+    """
+    R, J = load_matrix(X, o + B_ROTATION), load_matrix(X, c + C_INERTIA)
+    com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
+    w, v = load_pair(X, o + B_VELOCITY)
+    own = vector(dot(R[0], w), dot(R[1], w), dot(R[2], w))
+    return get(X, c + C_MASS) * (v + cross(w, com)), apply(R, apply(J, own)), com
+
+
 @callee
 def energies_into(I, X, out):
     """Write kinetic energy, potential energy, momentum about the world's origin [moment; force]."""
@@ -240,14 +253,11 @@ def energies_into(I, X, out):
     kinetic, potential, moment, force = 0.0, 0.0, zero(), zero()
     for k in range(n):
         o, c = bodies + k * BODY, constants + k * CONSTANT
-        R, m = load_matrix(X, o + B_ROTATION), get(X, c + C_MASS)
         at = load(X, I[REFERENCE] + 4 * get(I, tree + k * TREE_ROW + SECTION))
-        com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
+        p, spin, com = momentum_at(X, o, c)
         w, v = load_pair(X, o + B_VELOCITY)
-        p = m * (v + cross(w, com))
-        spin = apply(rotated_inertia(R, X, c + C_INERTIA), w)
         kinetic += 0.5 * (dot(w, spin) + dot(p, v + cross(w, com)))
-        potential -= m * dot(g, at + com)
+        potential -= get(X, c + C_MASS) * dot(g, at + com)
         moment = moment + spin + cross(at + com, p)
         force = force + p
     for d in range(I[N_DOFS]):
