@@ -10,6 +10,8 @@ processor time. Figures that were asked for stand beside.
     runs       cables that swing and that lie on eight bars, in the compiled loop, beside all joints active
     contacts   what a collision costs, by active joints (n = 300) [G06, figure 7]
     accuracy   300 links of 2 cm that swing for 2 s beside the full run, by active joints and interval
+    patience   the same by patience and damping
+    pegs       the scene of that name beside the full run, by interval and patience
     scenes     the scenes of examples/scenes/adaptive beside full runs [G06, figures 4 to 6]
     problems   contact problems of full and hybrid bodies in the same states
 
@@ -28,12 +30,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from measuring.adaptive_costs import Rows, choices, contacts, runs, steps
-from measuring.adaptive_runs import accuracy, problems, scenes
+from measuring.adaptive_runs import accuracy, patience, pegs, problems, scenes
 from reporting.study import opening, parser, save_figures
 from rich.console import Console
 from rich.table import Table
 
-PARTS = {part.__name__: part for part in (steps, choices, runs, contacts, accuracy, scenes, problems)}
+COSTS, RUNS = (steps, choices, runs, contacts), (accuracy, patience, pegs, scenes, problems)
+PARTS = {part.__name__: part for part in (*COSTS, *RUNS)}
 
 
 def show(console: Console, title: str, head: Sequence[str], rows: Rows) -> None:

@@ -15,7 +15,7 @@ SCRIPT = ROOT / "examples" / "benchmarks" / "adaptive.py"
 SCENES = sorted((ROOT / "examples" / "scenes" / "adaptive").glob("*.toml"))
 
 
-PARTS = ("steps", "choices", "runs", "contacts", "accuracy", "scenes", "problems")
+PARTS = ("steps", "choices", "runs", "contacts", "accuracy", "patience", "pegs", "scenes", "problems")
 
 
 def test_all_parts_of_the_benchmark_are_measured(tmp_path):

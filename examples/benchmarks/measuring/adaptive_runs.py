@@ -19,6 +19,8 @@ SCENES = Path(__file__).parents[2] / "scenes/adaptive"
 PUBLISHED = {"pegs": "5", "holes": "5", "bridge": "8"}
 REPEATS, MANY = 3, 1000
 """How often times are taken; dofs from which on not every step is recorded meanwhile."""
+NEAR, ALIKE = 0.06, 10.0
+"""Asked of the pegs: rms of the way to the full run, m; difference in the mean number of contacts, %."""
 TOUCHING, FEW, EACH, RANK = 1e-4, 3, 12, 1e-8
 """Where problems are looked at: the gap up to which shapes touch, m, contacts at least, every so many rows;
 singular values over the largest entry that count."""
@@ -43,6 +45,50 @@ def accuracy(quick: bool) -> tuple[list[str], Rows]:
             target = targets.get(d, "") if interval in (10, 15) else ""
             rows.append([str(d), str(interval), *figures, f"{run.rigid_loss.sum():.3g}", target])
     return head, rows
+
+
+def patience(quick: bool) -> tuple[list[str], Rows]:
+    """Patience while 300 links swing, 60 active, by the damping of joints: rms of the tip, 2 s."""
+    n, duration, kept = (60, 0.2, (1, 2)) if quick else (300, 2.0, (1, 2, 4, 8))
+    head, rows = ["damping, N m s", *(f"patience {p}, mm" for p in kept), "rates off, to and fro"], []
+    for damping in (0.0,) if quick else (0.0, 1e-5, 1e-4, 1e-3):
+        asked = [None, *(mf.Adaptive(active=n // 5, patience=p) for p in kept)]
+        cables = (replace(swinging(n, one, 6.0, damping), output=Output(every=40)) for one in asked)
+        full, *others = (mf.simulate(cable, duration=duration) for cable in cables)
+        tip, *tips = (run.motion_of(run.last_link)[0] for run in (full, *others))
+        rates = others[1].theta_dot - full.theta_dot
+        shaking = np.abs(np.diff(rates, axis=1)).mean() / (2.0 * np.abs(rates).mean())
+        figures = (f"{1e3 * np.sqrt(((own - tip) ** 2).sum(axis=1).mean()):.2f}" for own in tips)
+        rows.append([f"{damping:g}", *figures, f"{100 * shaking:.0f} %"])
+    return head, rows
+
+
+def pegs(quick: bool) -> tuple[list[str], Rows]:
+    """The pegs, 200/40, by interval and patience: rms after the first contact, contacts beside full."""
+    scene = mf.load_scene(SCENES / "pegs.toml", {"stepping.duration": 0.02} if quick else None)
+    assert scene.adaptive is not None
+    intervals, kept = ((4,), (1, 4)) if quick else ((1, 2, 3, 4, 5, 6, 8, 10, 15), (1, 2, 3, 4, 5, 6, 8))
+    scene, options = replace(scene, output=Output()), scene.adaptive
+    full, rows = mf.simulate(replace(scene, adaptive=None)), []
+    for interval in intervals:
+        row = [str(interval)]
+        for patience in kept:
+            asked = options.with_options(interval=interval, patience=patience)
+            run = mf.simulate(replace(scene, adaptive=asked))
+            off, more = _distance(run, full), 100.0 * (run.n_contacts.mean() / full.n_contacts.mean() - 1.0)
+            met = "both" if off <= NEAR and abs(more) <= ALIKE else ""
+            row.append(f"{off:.3f} {more:+.0f} % {met}".strip())
+        rows.append(row)
+    return ["interval", *(f"patience {p} (≤ {NEAR} m, {ALIKE:g} %)" for p in kept)], rows
+
+
+def _distance(run: mf.Trajectory, full: mf.Trajectory) -> float:
+    """Return the rms of the way from links of one run to those of the other after the first contact, m."""
+    kept = np.intersect1d(run.time, full.time)
+    places = [one.link_poses(np.searchsorted(one.time, kept))[1] for one in (run, full)]
+    hit = full.time[int(np.argmax(full.n_contacts > 0))]
+    off = np.linalg.norm(places[0] - places[1], axis=2)[kept >= hit]
+    return float(np.sqrt((off**2).mean()))
 
 
 @dataclass(frozen=True)
@@ -73,10 +119,6 @@ class Told:
 
     def beside(self, full: Told, published: str) -> list[str]:
         """Return time, contacts and error of a run beside the full one."""
-        kept = np.intersect1d(self.run.time, full.run.time)
-        places = [t.run.link_poses(np.searchsorted(t.run.time, kept))[1] for t in (self, full)]
-        hit = full.run.time[int(np.argmax(full.run.n_contacts > 0))]
-        off = np.linalg.norm(places[0] - places[1], axis=2)[kept >= hit]
         return [
             f"{self.spent:.0f}",
             f"{self.solving:.0f}",
@@ -84,7 +126,7 @@ class Told:
             f"{(full.spent - full.solving) / (self.spent - self.solving):.2f}",
             published,
             "" if np.isnan(self.contacts) else f"{self.contacts:.2f}",
-            f"{np.sqrt((off**2).mean()):.3f}",
+            f"{_distance(self.run, full.run):.3f}",
             f"{self.run.rigid_loss.sum():.3g}",
             f"{np.nanmax(self.run.certificate):.0e}",
         ]

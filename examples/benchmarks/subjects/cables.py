@@ -1,14 +1,20 @@
-"""Cables for the benchmark of adaptive bodies: hybrid bodies as arrays, swinging cables, cables on bars."""
+"""Cables for the benchmark of adaptive bodies: hybrid bodies as arrays, swinging cables, cables on bars.
+
+What the compiled loop calls is timed from compiled code, as there: by address, without Python in between.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from numba import types
 
 import mcpframe as mf
+from mcpframe.jit import Indices, IndicesOut, VectorOut, address, by_address, kernel
 from mcpframe.jit.memory import aligned_copy
 from mcpframe.multibody.adaptive import entries as adaptive
 from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_links, take_active
@@ -23,17 +29,56 @@ DT = 2.5e-4
 BAR = 0.01
 """Radius of the bars below a cable, m."""
 SELDOM = Output(every=100000)
+AGAIN = 10
+"""Calls at a time."""
+
+call_dynamics, call_compliance = by_address(entries.free_dynamics), by_address(entries.node_compliance)
+call_begin, call_choose = by_address(adaptive.begin_choice), by_address(adaptive.choose)
+call_rigidify = by_address(adaptive.rigidify)
 
 
-def least(call: Callable[[], Any], seconds: float) -> float:
-    """Return the least time of a call, in microseconds."""
+@kernel(types.intp, Indices, VectorOut, types.int64)
+def sweep_again(A, I, X, count):  # type: ignore[no-untyped-def]
+    """Find the free acceleration some times, kinematics first."""
+    for _ in range(count):
+        call_dynamics(A, (I, X, 0))
+
+
+@kernel(types.intp, Indices, VectorOut, IndicesOut, VectorOut, types.int64)
+def collide_again(A, I, X, IR, XR, count):  # type: ignore[no-untyped-def]
+    """Find the compliance of nodes some times, kinematics and sweep first."""
+    for _ in range(count):
+        call_compliance(A, (I, X, IR, XR, 0))
+
+
+@kernel(Indices, Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut)
+def choose_once(A, IT, XT, IA, XA, I, X):  # type: ignore[no-untyped-def]
+    """Choose, stop the others, write the clusters."""
+    call_begin(A[0], (IT, XT, IA, XA))
+    call_choose(A[1], (IT, XT, IA, XA))
+    call_rigidify(A[2], (IT, XT, IA, XA, I, X))
+
+
+def least(call: Callable[[int], Any], seconds: float) -> float:
+    """Return the least time of what a call does as often as it is told, in microseconds."""
+    call(1)
     best, end = np.inf, perf_counter() + seconds
     while perf_counter() < end:
         begin = perf_counter()
-        for _ in range(5):
-            call()
-        best = min(best, (perf_counter() - begin) / 5)
+        call(AGAIN)
+        best = min(best, (perf_counter() - begin) / AGAIN)
     return 1e6 * best
+
+
+def sweep(I: Any, X: Any, count: int) -> None:
+    """Take so many sweeps of a body: kinematics and free acceleration."""
+    sweep_again(_dynamics(), I, X, count)
+
+
+@cache
+def _dynamics() -> int:
+    """Return where the compiled sweep is; to look that up takes longer than the sweep."""
+    return address(entries.free_dynamics)
 
 
 class Body:
@@ -63,14 +108,13 @@ class Swing(Body):
         rec.MEMORY.part(self.IT, self.XT, rec.THETA_DOT)[:] = 0.0
         rec.MEMORY.part(self.IT, self.XT, rec.TAU)[:] = 0.0
         adaptive.write_pieces(self.IT, self.XT, self.IA, self.XA)
+        called = adaptive.begin_choice, adaptive.choose, adaptive.rigidify
+        self._addresses = np.array([address(one) for one in called])
 
     def choose(self) -> float:
         """Choose and make the others rigid; return how long that took, in microseconds."""
-        whole = self.IT, self.XT, self.IA, self.XA
         begin = perf_counter()
-        adaptive.begin_choice(*whole)
-        adaptive.choose(*whole)
-        adaptive.rigidify(*whole, self.I, self.X)
+        choose_once(self._addresses, self.IT, self.XT, self.IA, self.XA, self.I, self.X)
         return 1e6 * (perf_counter() - begin)
 
     def step(self) -> None:
@@ -91,10 +135,12 @@ def length_of(n: int) -> float:
     return max(6.0, n / 50)
 
 
-def swinging(n: int, asked: mf.Adaptive | None, length: float | None = None) -> mf.Scene:
+def swinging(
+    n: int, asked: mf.Adaptive | None, length: float | None = None, damping: float = 0.0
+) -> mf.Scene:
     """A cable that is let go at 1.2 rad, straight."""
     return mf.Scene(
-        mf.systems.cable(links=n, length=length_of(n) if length is None else length),
+        mf.systems.cable(links=n, length=length_of(n) if length is None else length, damping=damping),
         theta={"link_1": 1.2},
         ignore=[("link_*", "link_*")],
         adaptive=asked,
@@ -124,18 +170,22 @@ def on_bars(n: int, asked: mf.Adaptive | None, bars: int = 8) -> mf.Scene:
     )
 
 
-def step_times(scene: mf.Scene, count: int, repeats: int) -> tuple[float, float, float]:
-    """Return the least mean processor time of a step over some blocks, in microseconds, and mean contacts.
+def step_times(scenes: Sequence[mf.Scene], count: int, blocks: int, repeats: int) -> Any:
+    """Return processor times of steps without the solves of contact problems and with them, us, and contacts.
 
-    First without the solves of contact problems, then with them.
+    Of every block of steps the least of some readings counts, scenes in turns, and the median of the blocks:
+    the first may be those of a cable that settles. Solves by their share of the time that passed.
     """
-    engine, state = Engine(scene), scene.initial_state()
-    engine.advance(state, 0, INTERVAL)
-    whole, solving, contacts = np.inf, np.inf, []
-    for k in range(repeats):
-        begin = process_time()
-        rows = engine.advance(state, INTERVAL + k * count, count)
-        whole = min(whole, process_time() - begin)
-        solving = min(solving, float(rows.solve_seconds.sum()))
-        contacts.append(rows.n_contacts[-1])
-    return 1e6 * (whole - solving) / count, 1e6 * whole / count, float(np.mean(contacts))
+    readings = np.empty((repeats, blocks, len(scenes), 3))
+    for r in range(repeats):
+        runs = [(Engine(scene), scene.initial_state()) for scene in scenes]
+        for engine, state in runs:
+            engine.advance(state, 0, INTERVAL)
+        for k in range(blocks):
+            for i, (engine, state) in enumerate(runs):
+                clock, begin = perf_counter(), process_time()
+                rows = engine.advance(state, INTERVAL + k * count, count)
+                spent, passed = 1e6 * (process_time() - begin) / count, perf_counter() - clock
+                solving = float(rows.solve_seconds.sum()) / passed
+                readings[r, k, i] = spent * (1.0 - solving), spent, rows.n_contacts[-1]
+    return np.median(readings.min(axis=0), axis=0)
