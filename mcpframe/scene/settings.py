@@ -313,7 +313,10 @@ class Adaptive(Settings):
         "with the impulses that it had, and take it again",
     )
     patience: int = Field(
-        default=1, ge=1, description="choices running in which a joint must be passed over to become rigid"
+        default=1,
+        ge=1,
+        description="choices running in which a joint must be passed over to become rigid; of active, one "
+        "place in four is for those that wait",
     )
     pinned: tuple[str, ...] = Field(default=(), description="names of joints or links that always are active")
 
