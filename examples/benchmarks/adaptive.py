@@ -1,6 +1,6 @@
 """Adaptive bodies: what steps, choices and collisions cost, and how far runs are from full ones [G06].
 
-    python examples/benchmarks/adaptive.py [--quick] [--only PART] [--page FILE]
+    python examples/benchmarks/adaptive.py [--quick] [--only PART ...] [--page FILE]
 
 Cables of n links with d active joints, one thread; times are the least of many readings, those of runs in
 processor time. Figures that were asked for stand beside.
@@ -15,28 +15,31 @@ processor time. Figures that were asked for stand beside.
     scenes     the scenes of examples/scenes/adaptive beside full runs [G06, figures 4 to 6]
     problems   contact problems of full and hybrid bodies in the same states
 
-Writes out/bench/adaptive.json.
+Writes out/bench/adaptive.json, part by part; a run goes on with parts that are there of the same commit.
 """
 
 from __future__ import annotations
 
+import json
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from measuring.adaptive_costs import Rows, choices, contacts, runs, steps
 from measuring.adaptive_runs import accuracy, patience, pegs, problems, scenes
-from reporting.study import opening, parser, save_figures
+from reporting.study import opening, parser, save, save_figures
 from rich.console import Console
 from rich.table import Table
 
 COSTS, RUNS = (steps, choices, runs, contacts), (accuracy, patience, pegs, scenes, problems)
-PARTS = {part.__name__: part for part in (*COSTS, *RUNS)}
+Part = Callable[[bool], tuple[list[str], Rows]]
+PARTS: dict[str, Part] = {part.__name__: part for part in (*COSTS, *RUNS)}
 
 
 def show(console: Console, title: str, head: Sequence[str], rows: Rows) -> None:
@@ -50,19 +53,35 @@ def show(console: Console, title: str, head: Sequence[str], rows: Rows) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     options = parser(__doc__)
-    options.add_argument("--only", choices=PARTS, help="one part")
+    options.add_argument("--only", choices=PARTS, nargs="+", help="some parts")
     chosen = options.parse_args(arguments)
     console, facts = opening("adaptive bodies", page=chosen.page)
     warnings.simplefilter("ignore")  # runs that are not resolved say so in every scene
-    tables = {}
+    out = Path(chosen.out)
+    tables = measured(out, facts)
     for name, part in PARTS.items():
-        if chosen.only in (None, name):
-            head, rows = part(chosen.quick)
-            title = (part.__doc__ or name).rstrip(".")
-            show(console, title, head, rows)
-            tables[name] = {"title": title, "head": head, "rows": rows}
-    save_figures(console, Path(chosen.out), "adaptive", facts, **tables)
+        if chosen.only is None or name in chosen.only:
+            table = tables.get(name) or measure(part, chosen.quick)
+            show(console, table["title"], table["head"], table["rows"])
+            tables = measured(out, facts) | tables | {name: table}
+            save(out, "adaptive", facts, **tables)
+    save_figures(console, out, "adaptive", facts, **tables)
     return 0
+
+
+def measure(part: Part, quick: bool) -> dict[str, Any]:
+    """Measure a part."""
+    head, rows = part(quick)
+    return {"title": (part.__doc__ or "").rstrip("."), "head": head, "rows": rows}
+
+
+def measured(out: Path, facts: dict[str, str]) -> dict[str, Any]:
+    """Return the tables that are there of this machine and commit, none where files have changed since."""
+    file = out / "adaptive.json"
+    if facts["commit"].endswith("-dirty") or not file.exists():
+        return {}
+    kept: dict[str, Any] = json.loads(file.read_text())
+    return kept if kept.pop("header") == facts else {}
 
 
 if __name__ == "__main__":

@@ -58,11 +58,16 @@ def write(console: Remembering, out: Path, name: str, facts: dict[str, str], **f
     console.print(f"plot in {out}/{name}.png")
 
 
+def save(out: Path, name: str, facts: dict[str, str], **figures: object) -> None:
+    """Write figures to a file of that name."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / f"{name}.json").write_text(json.dumps({"header": facts, **figures}, indent=1))
+
+
 def save_figures(
     console: Remembering, out: Path, name: str, facts: dict[str, str], **figures: object
 ) -> None:
     """Write all figures, times in seconds, and say where they are."""
-    out.mkdir(parents=True, exist_ok=True)
-    (out / f"{name}.json").write_text(json.dumps({"header": facts, **figures}, indent=1))
+    save(out, name, facts, **figures)
     console.print(f"figures in {out}/{name}.json")
     console.put(facts)
