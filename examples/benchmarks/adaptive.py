@@ -56,6 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--only", choices=PARTS, nargs="+", help="some parts")
     chosen = options.parse_args(arguments)
     console, facts = opening("adaptive bodies", page=chosen.page)
+    facts |= {"quick": "yes"} if chosen.quick else {}
     warnings.simplefilter("ignore")  # runs that are not resolved say so in every scene
     out = Path(chosen.out)
     tables = measured(out, facts)
