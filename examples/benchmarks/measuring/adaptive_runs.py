@@ -18,7 +18,7 @@ Rows = list[list[str]]
 SCENES = Path(__file__).parents[2] / "scenes/adaptive"
 PUBLISHED = {"pegs": "5", "holes": "5", "bridge": "8"}
 REPEATS, MANY, SHORT = 3, 1000, 0.2
-"""How often times are taken; dofs from which on not every step is recorded meanwhile; such runs' length, s."""
+"""How often times are taken; dofs from which on not every step is recorded meanwhile; such runs last, s."""
 NEAR, ALIKE = 0.06, 10.0
 """Asked of the pegs: rms of the way to the full run, m; difference in the mean number of contacts, %."""
 TOUCHING, FEW, EACH, RANK = 1e-4, 3, 12, 1e-8
