@@ -1,10 +1,14 @@
 """Memories of kernels: places, sizes and views follow from the declarations, and caches from the places."""
 
+import ast
+import importlib
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -214,3 +218,24 @@ def test_no_memory_is_forgotten_here():
             module = ".".join(parts if parts[0] == "mcpframe" else ("mcpframe", *parts))
             found |= {(module, name) for name in re.findall(r"(?m)^(\w+) = Memory\(", file.read_text())}
     assert found == set(MEMORIES)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "mcpframe.simulation.memory.slots",
+        "mcpframe.simulation.memory.adaptive_slots",
+        "mcpframe.multibody.memory.records",
+        "mcpframe.multibody.memory.loop_records",
+        "mcpframe.contact.detection.records",
+    ],
+)
+def test_names_of_slots_are_given_once(module):
+    """A name that is given twice stands for the second slot, also where the first is meant."""
+    tree = ast.parse(inspect.getsource(importlib.import_module(module)))
+    given = [name.id for line in tree.body if isinstance(line, ast.Assign) for name in _names(line.targets)]
+    assert [name for name, n in Counter(given).items() if n > 1] == []
+
+
+def _names(targets):
+    return [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]

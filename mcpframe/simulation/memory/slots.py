@@ -193,7 +193,7 @@ MEMBERS, MEMBERS_AT, REDONE = integers("touching"), integers("touching + 2"), in
 """REDONE: whether the last push has solved the problem of an island, or left it as it was."""
 N_SORTED, SORTED_KEYS = count(), integers("touching")
 """What islands were found of; -1 where they are to be found anew."""
-PUSHED_SHIFTS, HELD = doubles("touching", N_SHIFTS), count()
+PUSHED_SHIFTS, ALL_HELD = doubles("touching", N_SHIFTS), count()
 """Shifts of the last push; whether everything was held because something could not rise."""
 # The problem, and what the formulation makes of its solution: of all that touches, and of the island that the
 # formulation's arrays are about, whose contacts are those numbered in OWN.

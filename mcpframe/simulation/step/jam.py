@@ -113,7 +113,7 @@ def record_jam(run, X, Y, h):
         put(XS, IS[at.STRIKING_GAPS] + k, shift_of(run, k))
     jam = outlasts(run, X, h)
     code = kick(run, X, h, True)
-    if IS[at.HELD] != 0:
+    if IS[at.ALL_HELD] != 0:
         ask_to_hold(run, h)
     else:
         ask_to_rise(run, h)

@@ -184,11 +184,11 @@ def ask_for_sinking(run, Y, h):
 @callee
 def first_trial(run, X, Y, h, again, margin):
     """Try a step of h in which nothing that touches approaches, and what has sunk in rises where it can."""
-    put(run.IS, at.HELD, 0)
+    put(run.IS, at.ALL_HELD, 0)
     rise = ask_to_rise(run, h)
     code = try_push(run, X, Y, h, again, margin, rise)
     if code == at.NO_SOLUTION:
-        put(run.IS, at.HELD, 1)
+        put(run.IS, at.ALL_HELD, 1)
         ask_to_hold(run, h)
         code = try_push(run, X, Y, h, False, margin, 0.0)
     return code
