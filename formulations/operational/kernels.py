@@ -21,6 +21,20 @@ from numba import types
 
 from mcpframe.contact.contact import R_NORMAL, RECORD
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
+from mcpframe.jit.lanes import (
+    get,
+    load,
+    put,
+    spread_x,
+    spread_y,
+    spread_z,
+    store,
+    transpose,
+    x_of,
+    y_of,
+    z_of,
+    zero,
+)
 from mcpframe.jit.memory import Memory
 from mcpframe.multibody.kernels.articulated import free_accelerations
 from mcpframe.multibody.kernels.compliance import block_between, compliance_of_rows
@@ -45,20 +59,6 @@ from mcpframe.multibody.memory.row_records import MEMORY as ROWS_MEMORY
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.solving.stages import SOFTNESS
 from mcpframe.spatial.algebra import copy, cross, inner, load_pair, plus_scaled, scaled, store_pair
-from mcpframe.spatial.lanes import (
-    get,
-    load,
-    put,
-    spread_x,
-    spread_y,
-    spread_z,
-    store,
-    transpose,
-    x_of,
-    y_of,
-    z_of,
-    zero,
-)
 
 # The memory of a step: halves are its rows.
 MEMORY = Memory(ROWS_MEMORY)

@@ -23,6 +23,7 @@ from mcpframe.formulations.operational.law_tables import (
     SIZES,
 )
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.problem.cone import (
     D_FIRST,
     D_MU,
@@ -32,7 +33,6 @@ from mcpframe.problem.cone import (
     DISC_DOUBLES,
     DISC_INTEGERS,
 )
-from mcpframe.spatial.lanes import get, put
 
 
 @inline

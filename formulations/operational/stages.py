@@ -74,6 +74,7 @@ from mcpframe.formulations.operational.law_tables import (
     LawTables,
 )
 from mcpframe.jit import address, by_address, callee, inline, kernel
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
 from mcpframe.multibody.memory.loop_records import HALF_AT, HALF_BODY, HALF_WRENCH, TARGET
 from mcpframe.multibody.memory.loop_records import N_HALVES as N_LOOP_HALVES
@@ -115,7 +116,6 @@ from mcpframe.solving.stages import (
 )
 from mcpframe.solving.stages import M_AT as PROBLEM_M_AT
 from mcpframe.spatial.algebra import copy
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 Integers = NDArray[np.int64]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from mcpframe.contact.contact import NORMAL, RECORD, TANGENT_1, TANGENT_2
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, CONTACT_ROW
 from mcpframe.jit import Indices, Vector, VectorOut, inline, kernel
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.kernels.momentum import body_motions
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -18,7 +19,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import cross, dot, load_pair, null_pair
-from mcpframe.spatial.lanes import get, load, put
 
 AXES = NORMAL.start, TANGENT_1.start, TANGENT_2.start
 """Where in a record n, t_1, t_2 begin."""

@@ -17,8 +17,8 @@ from mcpframe.arrays import Array
 from mcpframe.contact.law import FORCE_N, MOST_DISCS, LawRows
 from mcpframe.contact.law_check import LEAST, has_least_slack
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.problem.cone import disc_gap
-from mcpframe.spatial.lanes import get, put
 
 L_BETAS, L_SIGMAS, L_DATA, L_LEAST, L_GROWTH, L_NORMAL, L_DISCS, L_DISC = range(8)
 LAW_ROW = L_DISC + 2 * MOST_DISCS

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.jit import Indices, Matrix, Vector, VectorOut, callee, flat, inline, inline_reduction, kernel
-from mcpframe.spatial.lanes import get, load, total, zero
+from mcpframe.jit.lanes import get, load, total, zero
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ something to shift.
 from __future__ import annotations
 
 from mcpframe.jit import inline
-from mcpframe.spatial.lanes import (
+from mcpframe.jit.lanes import (
     get,
     load,
     put,

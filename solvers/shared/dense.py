@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from mcpframe.jit import callee, flat, inline
+from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.problem.residual import row_dot
-from mcpframe.spatial.lanes import get, load, put, store
 
 SINGULAR = 1e-15
 """A pivot below this share of the largest entry makes a matrix singular."""

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numba import types
 
-from mcpframe.jit import cache, uncompiled, ways
-from mcpframe.spatial import four
+from mcpframe.jit import cache, four, uncompiled, ways
 
 ANSWERS = Path(__file__).parents[1] / "support" / "way_answers.py"
 ROUNDING = 1e-12

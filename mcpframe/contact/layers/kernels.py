@@ -19,7 +19,7 @@ from __future__ import annotations
 from numba import types
 
 from mcpframe.jit import Vector, VectorOut, inline, kernel
-from mcpframe.spatial.lanes import get, put
+from mcpframe.jit.lanes import get, put
 
 # A layer in a row of doubles: stiffness k, exponent e, damping c, dissipation d; k and c of the tangents.
 K_N, EXPONENT, C_N, DISSIPATION, K_T, C_T, LAYER_ROW = range(7)

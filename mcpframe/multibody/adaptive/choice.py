@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.adaptive import piece_records as at_pieces
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.fronts import is_open, node_entry
@@ -41,7 +42,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import inner, load_block, load_pair, transform
-from mcpframe.spatial.lanes import get, put
 
 SAME, OTHERS, FAILED = range(3)
 """How a choice ended: the same joints are active, others, or the body has no acceleration."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, vector, zero
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.kernels.articulated import rotated_inertia
 from mcpframe.multibody.kernels.kinematics import carried_frame, moved_by_hinge
@@ -56,7 +57,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import combine, identity, load_matrix, plus_matrix, point_inertia, store_matrix
-from mcpframe.spatial.lanes import get, load, put, store, vector, zero
 
 
 @inline

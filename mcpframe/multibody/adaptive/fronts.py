@@ -8,6 +8,7 @@ of the first links, are *parts*: clusters of the active joints, or smaller ones 
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.adaptive import piece_records as at
 from mcpframe.multibody.adaptive import records
 from mcpframe.multibody.adaptive.clusters import begin_cluster, finish_clusters
@@ -37,7 +38,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import identity, load_matrix, store_matrix
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 
 @inline

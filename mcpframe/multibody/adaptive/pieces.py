@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z, store, vector, zero
 from mcpframe.multibody.adaptive import piece_records as at
 from mcpframe.multibody.adaptive.clusters import about_origin
 from mcpframe.multibody.adaptive.piece_records import WIDE, Y_FORCE, Y_ONE, Y_TURN
@@ -70,7 +71,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import combine, dot, identity, load_matrix, plus_matrix, store_matrix
-from mcpframe.spatial.lanes import get, load, put, spread_x, spread_y, spread_z, store, vector, zero
 
 ANGULAR, LINEAR = 2, 5
 """Where the axis of a pin and of a slider is in a spatial vector of the child."""

@@ -15,6 +15,7 @@ every part is known, and y* SQUARES y is the sum of θ̈² over the joints withi
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, total, vector, x_of, y_of, z_of, zero
 from mcpframe.multibody.adaptive import piece_records as at
 from mcpframe.multibody.adaptive import records
 from mcpframe.multibody.adaptive.fronts import node_entry
@@ -54,7 +55,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import cross, dot, load_matrix, store_matrix
-from mcpframe.spatial.lanes import get, load, put, store, total, vector, x_of, y_of, z_of, zero
 
 
 @inline

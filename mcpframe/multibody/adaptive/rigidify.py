@@ -7,6 +7,7 @@ Mass_aa θ̇_a+ = (Mass θ̇)_a,     loss = 1/2 (θ̇* Mass θ̇ - θ̇_a+* Mass
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
+from mcpframe.jit.lanes import get, put, total, zero
 from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.clusters import compress
 from mcpframe.multibody.adaptive.fronts import compress_parts, find_parts
@@ -36,7 +37,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
-from mcpframe.spatial.lanes import get, put, total, zero
 
 
 @inline

@@ -9,8 +9,8 @@ A row has 20 numbers, five lanes; see `piece_records`. Motions and forces are ta
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.adaptive.piece_records import WIDE, Y_TURN
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 
 @inline

@@ -14,6 +14,7 @@ have reference points of their own, all of them are shifted by phi.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z
 from mcpframe.multibody.memory.records import (
     ADD,
     B_ACCELERATION,
@@ -80,7 +81,6 @@ from mcpframe.spatial.algebra import (
     store_pair,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, spread_x, spread_y, spread_z
 
 
 @inline

@@ -17,6 +17,7 @@ so that a row a of v meets a row b in one inner product.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.memory.records import (
     B_SHIFT,
     BLOCK,
@@ -84,7 +85,6 @@ from mcpframe.spatial.algebra import (
     times_phi_star,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 
 @inline

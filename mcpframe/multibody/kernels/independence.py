@@ -16,7 +16,7 @@ import math
 from numba import types
 
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
-from mcpframe.spatial.lanes import get, load, put, store
+from mcpframe.jit.lanes import get, load, put, store
 
 RANK = 1e-12
 """Pivots of the scaled Λ_b below which a row repeats others: its singular value is the root."""

@@ -13,6 +13,7 @@ The base accelerates with -g, so that gravity needs no term of its own.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.sincos import sincos_of
 from mcpframe.multibody.memory.records import (
     ANGLES,
@@ -66,7 +67,6 @@ from mcpframe.spatial.algebra import (
     store_matrix,
     store_pair,
 )
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 UNIT = 1e-14
 """Squared length minus one within which a quaternion is taken as it is."""

@@ -12,6 +12,7 @@ others, see `mcpframe.multibody.kernels.independence`, take no impulse.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.compliance import block_between, compliance_of_rows
 from mcpframe.multibody.kernels.independence import (
     factor_all,
@@ -35,7 +36,6 @@ from mcpframe.multibody.memory.loop_records import (
 from mcpframe.multibody.memory.records import PAIR, PUSH
 from mcpframe.multibody.memory.row_records import WRENCHES
 from mcpframe.spatial.algebra import copy, load_pair, plus_scaled, store_pair
-from mcpframe.spatial.lanes import get, put
 
 
 @inline

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, x_of, y_of, z_of, zero
 from mcpframe.multibody.memory import loop_records as at
 from mcpframe.multibody.memory.records import (
     B_BIAS,
@@ -37,7 +38,6 @@ from mcpframe.spatial.algebra import (
     load_pair,
     store_pair,
 )
-from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of, zero
 
 
 @inline

@@ -9,6 +9,7 @@ World axes about each section's reference point, where phi is the identity:
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, vector, x_of, y_of, z_of, zero
 from mcpframe.multibody.kernels.articulated import apply, body_inertia
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -65,7 +66,6 @@ from mcpframe.spatial.algebra import (
     store_pair,
     transform,
 )
-from mcpframe.spatial.lanes import get, load, put, vector, x_of, y_of, z_of, zero
 
 
 @inline

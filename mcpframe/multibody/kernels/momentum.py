@@ -18,6 +18,7 @@ import math
 from numba import types
 
 from mcpframe.jit import Indices, Vector, VectorOut, callee, inline, kernel
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.kernels.articulated import apply, body_inertia
 from mcpframe.multibody.kernels.mass import hand_down, handed_up
 from mcpframe.multibody.memory.records import (
@@ -47,7 +48,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import dot, inner, load_pair, plus, plus_scaled, store_pair
-from mcpframe.spatial.lanes import get, load, put
 
 FAINT = 1e-3
 """Share of a body's momentum that counts into the scale. A step that changes next to nothing leaves the rates

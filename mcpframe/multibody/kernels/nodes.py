@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, x_of, y_of, z_of
 from mcpframe.multibody.memory.records import (
     B_BIAS,
     B_POSITION,
@@ -35,7 +36,6 @@ from mcpframe.multibody.memory.row_records import (
     ROW_LANE,
 )
 from mcpframe.spatial.algebra import combine, cross, load_matrix, load_pair
-from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of
 
 
 @inline

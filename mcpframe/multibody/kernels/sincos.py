@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
-from mcpframe.spatial.lanes import get, put
+from mcpframe.jit.lanes import get, put
 
 TWO_OVER_PI = 2.0 / math.pi
 # pi/2 in three parts, the first two with trailing zeros, so that j * part is exact for |j| < 2^20.

@@ -16,13 +16,13 @@ from mcpframe.contact.detection.records import N_CONTACTS as FOUND
 from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
 from mcpframe.contact.law_kernel import LAW_ROW
 from mcpframe.jit import inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.jit.lapack import EIGENVALUE_WORK
 from mcpframe.jit.memory import VECTOR, Memory, columns
 from mcpframe.problem.cone import JUDGING
 from mcpframe.simulation.memory.law_groups import LAW_GROUPS as LAW_GROUPS_ROW
 from mcpframe.solving.stages import SHIFTS as N_SHIFTS
 from mcpframe.solving.stages import SOFTNESS as N_SOFTNESS
-from mcpframe.spatial.lanes import get, put
 
 # Addresses, in A: kernels of the framework, of the formulation, of the solver; the door to Python.
 (

@@ -7,6 +7,7 @@ from numba import types
 
 from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.adaptive.clusters import spread
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
@@ -25,7 +26,6 @@ from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
-from mcpframe.spatial.lanes import get, put
 
 
 @inline

@@ -8,13 +8,13 @@ they are not, rows look ahead as those of contacts do, see `kick`.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.loops import loop_biases, loop_rate, loop_rows
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import B_VELOCITY
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.moving.drift import first_share
-from mcpframe.spatial.lanes import get, put
 
 
 @callee

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.kernels.entries import inverse_dynamics
 from mcpframe.multibody.kernels.loops import node_place, reference_of
 from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
@@ -65,7 +66,6 @@ from mcpframe.simulation.memory.drive_slots import (
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.moving.motion import difference, integrate
 from mcpframe.spatial.algebra import cross, store_pair
-from mcpframe.spatial.lanes import get, load, put
 
 call_inverse = by_address(inverse_dynamics)
 

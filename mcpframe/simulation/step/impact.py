@@ -15,13 +15,13 @@ from __future__ import annotations
 from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import CONTACT_ROW
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, record_of
 from mcpframe.simulation.rules import ROUNDS, TIE
 from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import compress, kinetic_energy, strike
 from mcpframe.simulation.step.touching import can_strike, opening_speed
-from mcpframe.spatial.lanes import get, put
 
 
 @callee

@@ -16,6 +16,7 @@ from mcpframe.contact.contact import RECORD
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, CONTACT_ROW
 from mcpframe.contact.law_kernel import L_BETAS, L_SIGMAS, LAW_ROW
 from mcpframe.jit import callee, inline, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_BODIES, PARENT, TREE, TREE_ROW
 from mcpframe.simulation.memory import slots as at
@@ -31,7 +32,6 @@ from mcpframe.solving.stages import (
     Z_SIGMAS,
     call_plan,
 )
-from mcpframe.spatial.lanes import get, put
 
 NONE = -1
 """The island of a body that nothing touches."""

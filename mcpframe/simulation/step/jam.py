@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.jit import callee
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import (
     gap_of,
@@ -40,7 +41,6 @@ from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import ROW, find, opening_speed, relative_velocity
 from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put
 
 
 @callee

@@ -32,6 +32,7 @@ from __future__ import annotations
 from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, inline
+from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.multibody.kernels.entries import PLACED, SWEPT, free_dynamics, place_rates
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
@@ -68,7 +69,6 @@ from mcpframe.simulation.step.touching import (
     take_limit,
 )
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load, put, store
 
 call_free_dynamics = by_address(free_dynamics)
 call_place_rates = by_address(place_rates)

@@ -20,6 +20,7 @@ from mcpframe.contact.layers.kernels import (
 )
 from mcpframe.contact.layers.layer import REVERSED
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, is_soft, key_of, layer_of, material_of, record_of
 from mcpframe.simulation.step import host
@@ -27,7 +28,6 @@ from mcpframe.simulation.step.moving.motion import three
 from mcpframe.simulation.step.touching import place_of, take_touching
 from mcpframe.solving.stages import SHIFTS, SOFTNESS
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from mcpframe.contact.contact import RECORD
 from mcpframe.jit import callee, cycles, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.loop_motion import factor_loops, keep_wrenches
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
@@ -51,7 +52,6 @@ from mcpframe.solving.stages import (
     call_recover,
 )
 from mcpframe.spatial.algebra import copy
-from mcpframe.spatial.lanes import get, put
 
 
 @callee

@@ -8,6 +8,7 @@ import math
 from mcpframe.contact.contact import GAP, NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, vector, zero
 from mcpframe.multibody.adaptive import records as whole
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
@@ -16,7 +17,6 @@ from mcpframe.simulation.step.contact_model.references import reference_of
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store, vector, zero
 
 TOLD = -1
 """In TAKEN_MODES: the contact stands in the record already."""

@@ -25,6 +25,7 @@ from __future__ import annotations
 from mcpframe.contact.contact import NORMAL
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, CONTACT_ROW
 from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.entries import PLACED, energies
 from mcpframe.multibody.kernels.loops import reference_of
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
@@ -47,7 +48,6 @@ from mcpframe.simulation.step.record import take_impulses
 from mcpframe.simulation.step.solve import COMPRESSION, DECOMPRESSION
 from mcpframe.simulation.step.touching import call_place, opening_speed
 from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 call_energies = by_address(energies)
 

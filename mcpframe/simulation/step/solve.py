@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.cone import DISC_DOUBLES, DISC_INTEGERS, JUDGING, certify_cones
 from mcpframe.problem.residual import certify_dense
@@ -36,7 +37,6 @@ from mcpframe.solving.stages import (
     Z_SIGMAS,
     call_solve,
 )
-from mcpframe.spatial.lanes import get, put
 
 STEP, COMPRESSION, DECOMPRESSION = range(3)
 """What a problem is of; it decides where the solver starts."""

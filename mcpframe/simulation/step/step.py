@@ -31,6 +31,7 @@ X is the state at the start, Y where a trial leads; a trial that is taken makes 
 from __future__ import annotations
 
 from mcpframe.jit import callee
+from mcpframe.jit.lanes import put
 from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import slots as at
@@ -53,7 +54,6 @@ from mcpframe.simulation.step.touching import (
     take_touching,
 )
 from mcpframe.simulation.step.trial import first_trial, is_free, try_flight, until_event
-from mcpframe.spatial.lanes import put
 
 
 @callee

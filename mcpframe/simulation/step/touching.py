@@ -12,6 +12,7 @@ from mcpframe.contact.detection import records as found
 from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK
 from mcpframe.jit import by_address, callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.entries import place
 from mcpframe.multibody.kernels.loops import hinge_wrench, reference_of
 from mcpframe.multibody.memory.records import B_VELOCITY, BODIES, BODY, THETA, THETA_DDOT, THETA_DOT
@@ -29,7 +30,6 @@ from mcpframe.simulation.memory.slots import (
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
 from mcpframe.spatial.algebra import cross, dot, load_pair
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 call_detect = by_address(detect_contacts)
 call_place = by_address(place)

@@ -10,6 +10,7 @@ in a mechanism that is jammed or at a dead point, everything is held as it is, w
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import N_DOFS
 from mcpframe.simulation.memory import slots as at
@@ -35,7 +36,6 @@ from mcpframe.simulation.step.moving.travel import fastest_point, looks
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
-from mcpframe.spatial.lanes import get, put
 
 
 @inline

@@ -12,6 +12,7 @@ and certified as such.
 from __future__ import annotations
 
 from mcpframe.jit import callee, matrix_window, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.loop_motion import solve_loops
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.cone import D_FIRST, D_NORMAL, DISC_DOUBLES, DISC_INTEGERS
@@ -28,7 +29,6 @@ from mcpframe.solving.stages import (
     call_solve,
     call_solve_cones,
 )
-from mcpframe.spatial.lanes import get, put
 
 
 @callee

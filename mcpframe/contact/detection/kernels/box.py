@@ -17,8 +17,8 @@ from mcpframe.contact.detection.kernels.sphere import box_distance, length_and_d
 from mcpframe.contact.detection.records import P_POSITION, P_SIZE
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NO_GAP, PARALLEL, REACHED
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load
 
 SAME_FACE = 1e-8
 """1 - cos of the angle between two faces within which the first box's is the reference, so that it stays."""

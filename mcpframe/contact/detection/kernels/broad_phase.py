@@ -47,6 +47,7 @@ from mcpframe.contact.detection.records import (
     STARTS,
 )
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, x_of, y_of, z_of, zero
 from mcpframe.multibody.memory.records import (
     B_POSITION,
     B_ROTATION,
@@ -58,7 +59,6 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import combine, dot, load_matrix
-from mcpframe.spatial.lanes import get, load, put, store, x_of, y_of, z_of, zero
 
 BETTER = 2.0
 """Ratio of variances above which the sweep takes another axis."""

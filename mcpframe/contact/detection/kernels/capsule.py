@@ -18,8 +18,8 @@ from mcpframe.contact.detection.kernels.sphere import clamped, length_and_direct
 from mcpframe.contact.detection.records import P_AXIS, P_POSITION, P_ROTATION, P_SIZE
 from mcpframe.contact.detection.thresholds import NEARLY_PARALLEL, NO_GAP, PARALLEL, REACHED
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load
 
 
 @callee

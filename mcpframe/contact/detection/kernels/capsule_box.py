@@ -20,8 +20,8 @@ from mcpframe.contact.detection.kernels.sphere import add_ball, box_distance, cl
 from mcpframe.contact.detection.records import P_AXIS, P_POSITION, P_ROTATION, P_SIZE, SCRATCH
 from mcpframe.contact.detection.thresholds import NEARLY_FACE, NEARLY_PARALLEL, NO_GAP, PARALLEL, REACHED
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load, put
 
 WITHIN = 1e-10
 """Part of the box's size below which a distance is too short for a normal of its own."""

@@ -14,8 +14,8 @@ from mcpframe.contact.detection.kernels.contact import add
 from mcpframe.contact.detection.records import P_POSITION, P_ROTATION, P_SIZE, SCRATCH
 from mcpframe.contact.detection.thresholds import NO_GAP
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, vector
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store, vector
 
 POLYGON = 4 * 12
 """Doubles of a polygon in SCRATCH; a row is u, v, height, line to the next corner."""

@@ -47,6 +47,7 @@ from mcpframe.contact.detection.records import (
     SHAPES,
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel
+from mcpframe.jit.lanes import get, load, put, store, vector, x_of, y_of, z_of
 from mcpframe.multibody.memory.records import (
     B_ROTATION,
     BODIES,
@@ -54,7 +55,6 @@ from mcpframe.multibody.memory.records import (
     N_BODIES,
 )
 from mcpframe.spatial.algebra import dot, load_matrix, store_matrix
-from mcpframe.spatial.lanes import get, load, put, store, vector, x_of, y_of, z_of
 
 
 @callee

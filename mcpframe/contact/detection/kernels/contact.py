@@ -31,8 +31,8 @@ from mcpframe.contact.detection.records import (
 )
 from mcpframe.contact.frames import NEARLY_ALONG
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, vector, x_of
 from mcpframe.spatial.algebra import cross, dot
-from mcpframe.spatial.lanes import get, load, put, store, vector, x_of
 
 
 class Pair(NamedTuple):

@@ -52,7 +52,7 @@ from mcpframe.contact.detection.records import (
     SPHERE,
 )
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, kernel
-from mcpframe.spatial.lanes import get, put
+from mcpframe.jit.lanes import get, put
 
 
 @callee

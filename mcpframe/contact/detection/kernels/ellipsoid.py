@@ -26,8 +26,8 @@ from mcpframe.contact.detection.kernels.sphere import length_and_direction
 from mcpframe.contact.detection.records import P_AXIS, P_POSITION, P_ROTATION, P_SIZE
 from mcpframe.contact.detection.thresholds import NO_GAP
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load
 from mcpframe.spatial.algebra import cross, dot, load_matrix
-from mcpframe.spatial.lanes import get, load
 
 STEPS = 200
 """Newton's steps at most: some ten, and one more for every factor of 1.5 that a point is nearer to a plane of

@@ -11,8 +11,8 @@ import math
 from mcpframe.contact.detection.kernels.contact import add
 from mcpframe.contact.detection.records import P_AXIS, P_POSITION, P_ROTATION, P_SIZE
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load
 
 LEVEL = 1e-9
 """Sine of the angle between cap and plane below which no point of the rim is the lowest."""

@@ -12,8 +12,8 @@ import math
 from mcpframe.contact.detection.kernels.contact import add
 from mcpframe.contact.detection.records import P_AXIS, P_POSITION, P_ROTATION, P_SIZE
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load
 from mcpframe.spatial.algebra import dot, load_matrix
-from mcpframe.spatial.lanes import get, load
 
 NO_WAY = 1e-200
 """Square of a length below which it has no direction: its own square would lose digits."""

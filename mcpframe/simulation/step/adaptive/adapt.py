@@ -16,6 +16,7 @@ from mcpframe.contact.detection import records as found
 from mcpframe.contact.detection.kernels.broad_phase import origin_of
 from mcpframe.contact.detection.kernels.cluster_phase import gather_clusters
 from mcpframe.jit import Indices, IndicesOut, VectorOut, by_address, callee, inline, kernel, window
+from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.multibody.adaptive import piece_records as pieces
 from mcpframe.multibody.adaptive import records as rec
 from mcpframe.multibody.adaptive.choice import FAILED, OTHERS
@@ -58,7 +59,6 @@ from mcpframe.simulation.memory import adaptive_slots as whole
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.moving.motion import difference
 from mcpframe.spatial.algebra import combine, cross, dot, load_matrix, load_pair, plus, store_pair
-from mcpframe.spatial.lanes import get, load, put, store
 
 call_choose, call_rigidify, call_pieces = (
     by_address(choose),

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mcpframe.jit import by_address, callee, inline, window
+from mcpframe.jit.lanes import get, load, put, store, vector
 from mcpframe.multibody.adaptive.choice import FAILED, OTHERS, SAME
 from mcpframe.multibody.adaptive.records import LOSS
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
@@ -15,7 +16,6 @@ from mcpframe.simulation.step.moving.closing import settle
 from mcpframe.simulation.step.moving.travel import fastest_point
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.touching import look, place_of
-from mcpframe.spatial.lanes import get, load, put, store, vector
 
 call_adapt = by_address(adapt)
 

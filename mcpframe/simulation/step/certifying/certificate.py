@@ -25,6 +25,7 @@ from mcpframe.contact.law import FORCE_N
 from mcpframe.contact.law_check import LEAST
 from mcpframe.contact.law_kernel import law_error, worse
 from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel, window
+from mcpframe.jit.lanes import get, load, put, zero
 from mcpframe.multibody.kernels.loops import reference_of
 from mcpframe.multibody.kernels.momentum import AFTER, BEFORE, FAINT, TURNOVER, WORK, balance_momentum
 from mcpframe.multibody.memory import loop_records as loops
@@ -62,7 +63,6 @@ from mcpframe.simulation.step.certifying.push_check import (
 from mcpframe.simulation.step.kick import centre_turning
 from mcpframe.simulation.step.moving.motion import put_three, three
 from mcpframe.spatial.algebra import cross, dot, load_pair, plus, store_pair
-from mcpframe.spatial.lanes import get, load, put, zero
 
 # Impulses.
 

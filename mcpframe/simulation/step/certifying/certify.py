@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mcpframe.jit import by_address, callee
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
@@ -13,7 +14,6 @@ from mcpframe.simulation.step.closures import write_loops
 from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.push import show_whole
 from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
-from mcpframe.spatial.lanes import get, put
 
 FORCES, GIFT = 3, 4
 """What is certified that is no problem: what forces do in a kick, and impulses that are given back."""

@@ -7,6 +7,7 @@ import math
 
 from mcpframe.contact.law_kernel import worse
 from mcpframe.jit import callee
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.kernels.momentum import size
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
@@ -28,7 +29,6 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.spatial.algebra import cross, inner, load_pair, shifted_force
-from mcpframe.spatial.lanes import get, load, put
 
 RANK_TOLERANCE = 1e-8
 """Share of the longest column of G_b below which what is left of another adds no direction."""

@@ -14,6 +14,7 @@ from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_MATERIAL, C
 from mcpframe.contact.law_check import LEAST
 from mcpframe.contact.law_kernel import L_BETAS, L_DATA, L_GROWTH, LAW_ROW, number
 from mcpframe.jit import callee, inline, window
+from mcpframe.jit.lanes import get, load, put, vector, zero
 from mcpframe.multibody.kernels.loops import point_motion, reference_of
 from mcpframe.multibody.kernels.momentum import FAINT, body_motions, size
 from mcpframe.multibody.memory import loop_records as loops
@@ -32,7 +33,6 @@ from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.certifying.closure_check import closure_speed
 from mcpframe.simulation.step.solve import DECOMPRESSION
 from mcpframe.solving.stages import SHIFTS, SOFTNESS
-from mcpframe.spatial.lanes import get, load, put, vector, zero
 
 
 class Case(NamedTuple):

@@ -20,6 +20,7 @@ from mcpframe.contact.detection import records as found
 from mcpframe.contact.law import FORCE_1, FORCE_N
 from mcpframe.contact.layers.kernels import C_T, K_T
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.law_groups import BOUNDED, DISC, GIVEN, LEANS
@@ -50,7 +51,6 @@ from mcpframe.simulation.step.moving.motion import three
 from mcpframe.simulation.step.touching import place_of, relative_spin, relative_velocity
 from mcpframe.solving.stages import A_AT, B_AT, N_COMPONENTS, SOFTNESS
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
 

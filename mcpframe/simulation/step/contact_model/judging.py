@@ -22,6 +22,7 @@ from mcpframe.contact.contact import NORMAL
 from mcpframe.contact.law import FORCE_N
 from mcpframe.diagnosis.p_matrix import MINORS, has_positive_pivots, least_margin, p_matrix_decision
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel, matrix_window, window
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.jit.lapack import EIGENVALUE_WORK, INFO, SCRATCH, SIZE, lapack_eigenvalues
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS
@@ -43,7 +44,6 @@ from mcpframe.simulation.step.contact_model.modes import (
 from mcpframe.simulation.step.moving.motion import three
 from mcpframe.solving.stages import A_AT, N_COMPONENTS, SEPARATING, SLIDING, SOFTNESS, STICKING
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put
 
 REPEATED = 1e-10
 """Pivot, as a share of the largest diagonal entry, below which a row repeats others."""

@@ -14,6 +14,7 @@ from mcpframe.contact.contact import NORMAL
 from mcpframe.contact.law import FORCE_1, FORCE_N
 from mcpframe.contact.law_kernel import L_BETAS, L_DATA, L_GROWTH, L_NORMAL, L_SIGMAS, LAW_ROW, number
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.law_groups import (
     BOUNDED,
@@ -40,7 +41,6 @@ from mcpframe.simulation.step.moving.edges import least_sum, nearest_corner
 from mcpframe.simulation.step.moving.motion import three
 from mcpframe.solving.stages import SEPARATING, SLIDING
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put
 
 AT_LIMIT = 1e-6
 """Share of its limit up to which a group is at it."""

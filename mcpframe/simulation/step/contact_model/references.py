@@ -15,8 +15,8 @@ from __future__ import annotations
 from mcpframe.contact.contact import GAP, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee
+from mcpframe.jit.lanes import get, put
 from mcpframe.simulation.memory import slots as at
-from mcpframe.spatial.lanes import get, put
 
 FIRST = 0.1
 """Share of the time of a reference in which its speed goes to none."""

@@ -19,6 +19,7 @@ from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.contact.layers.kernels import C_N, K_N, K_T
 from mcpframe.jit import by_address, callee, inline
+from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, normal_impulse_of, record_of
 from mcpframe.simulation.step.contact_model.agreeing import force_on, may_be_rigid
@@ -30,7 +31,6 @@ from mcpframe.simulation.step.moving.hold import write_rows
 from mcpframe.simulation.step.push import write_whole
 from mcpframe.simulation.step.touching import approach, look, place_of, touching_place
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store
 
 call_judge = by_address(judge)
 

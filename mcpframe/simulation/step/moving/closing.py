@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import by_address, callee, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.entries import articulate
 from mcpframe.multibody.kernels.loop_motion import keep_wrenches, motion_of_factor, nearest_motion
 from mcpframe.multibody.kernels.loops import largest_error, loop_rate
@@ -24,7 +25,6 @@ from mcpframe.simulation.step.closures import ask_motion, write_loops
 from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.moving.motion import integrate
 from mcpframe.simulation.step.touching import call_place
-from mcpframe.spatial.lanes import get, put
 
 call_articulate = by_address(articulate)
 

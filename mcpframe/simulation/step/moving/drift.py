@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, x_of, y_of, z_of
 from mcpframe.multibody.memory.records import (
     BALL,
     C_COM,
@@ -50,7 +51,6 @@ from mcpframe.simulation.step.moving.motion import (
     turn_quaternion,
 )
 from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
-from mcpframe.spatial.lanes import get, load, put, x_of, y_of, z_of
 
 LONGEST_TURN = 0.3
 """Radians that one application of the rule turns a body; more are taken in parts."""

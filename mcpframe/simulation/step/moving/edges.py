@@ -12,9 +12,9 @@ from mcpframe.contact.detection.records import C_MATERIAL
 from mcpframe.contact.law import FORCE_1, FORCE_2
 from mcpframe.contact.law_kernel import L_BETAS, L_DATA, LAW_ROW
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.touching import ROW
-from mcpframe.spatial.lanes import get
 
 PARALLEL = 1e-9
 """Sine up to which two edges are one."""

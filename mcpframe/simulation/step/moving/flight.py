@@ -16,6 +16,7 @@ begins.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline, window
+from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.kernels.loop_motion import nearest_motion
 from mcpframe.multibody.kernels.loops import loop_biases, loop_rate
@@ -42,7 +43,6 @@ from mcpframe.simulation.step.moving.hold import hold_modes
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import cross
-from mcpframe.spatial.lanes import get, put
 
 
 @callee

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, CONTACT_ROW
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, vector, zero
 from mcpframe.multibody.kernels.articulated import apply, body_places
 from mcpframe.multibody.memory.records import (
     B_POSITION,
@@ -55,7 +56,6 @@ from mcpframe.spatial.algebra import (
     plus_matrix,
     point_inertia,
 )
-from mcpframe.spatial.lanes import get, load, vector, zero
 
 
 @inline

@@ -22,6 +22,7 @@ import math
 from mcpframe.contact.contact import NORMAL, RECORD
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline, window
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.kernels.loops import loop_biases, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
@@ -56,7 +57,6 @@ from mcpframe.solving.stages import (
     call_respond,
 )
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 NORMAL_AT = NORMAL.start
 FAINT = 1e-11

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
@@ -60,7 +61,6 @@ from mcpframe.simulation.step.moving.sections import narrowed, section
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.solving.stages import A_AT, B_AT, N_COMPONENTS, SEPARATING, SLIDING, STICKING
 from mcpframe.spatial.algebra import dot
-from mcpframe.spatial.lanes import get, load, put, store, zero
 
 SLOW = 1e-6
 """Speed up to which a contact neither opens nor slides, m/s: what a step of the midpoint rule leaves."""

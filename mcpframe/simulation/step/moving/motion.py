@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, put, vector, x_of, y_of, z_of
 from mcpframe.multibody.memory.records import (
     BALL,
     DOF_AT,
@@ -22,7 +23,6 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.multibody.model.coordinates import SMALL_ANGLE
 from mcpframe.spatial.algebra import cross
-from mcpframe.spatial.lanes import get, put, vector, x_of, y_of, z_of
 
 SMALL_TURN = 0.1
 """Angle below which few terms of a series are as good as sine and cosine, and faster."""

@@ -21,12 +21,12 @@ import math
 
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import get, load, put, zero
 from mcpframe.multibody.memory.records import B_POSITION, B_VELOCITY, BODIES, BODY, N_BODIES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.step.touching import find
 from mcpframe.spatial.algebra import cross, dot, load_pair
-from mcpframe.spatial.lanes import get, load, put, zero
 
 
 @inline

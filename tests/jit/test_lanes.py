@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from mcpframe.spatial import lanes
+from mcpframe.jit import lanes
 
 A = np.array([1.5, -2.25, 3.125, 0.0])
 B = np.array([0.1, 1e300, -7.0, 0.0])

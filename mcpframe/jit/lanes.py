@@ -5,7 +5,7 @@ reads like the algebra it stands for. Arrays are flat; `load` and `store` move f
 `get` and `put` one, all without bounds checks and without negative indices.
 
 None of these functions runs outside compiled code, unless kernels run uncompiled: then they are those of
-`mcpframe.spatial.four`. `mcpframe.multibody.reference.operators` does the same mathematics in plain numpy.
+`mcpframe.jit.four`. `mcpframe.multibody.reference.operators` does the same mathematics in plain numpy.
 """
 
 # mypy: disable-error-code="misc, untyped-decorator"
@@ -20,8 +20,7 @@ from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
 
-from mcpframe.jit import primitive
-from mcpframe.spatial import four
+from mcpframe.jit import four, primitive
 
 _DOUBLE = ir.DoubleType()
 _FOUR = ir.VectorType(_DOUBLE, 4)

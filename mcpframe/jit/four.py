@@ -1,4 +1,4 @@
-"""Four doubles as a Python object: what `mcpframe.spatial.lanes` does where kernels are not compiled."""
+"""Four doubles as a Python object: what `mcpframe.jit.lanes` does where kernels are not compiled."""
 
 from __future__ import annotations
 
