@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mcpframe.arrays import Array
+Array = NDArray[np.float64]
 
 
 class Four:

@@ -4,7 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from mcpframe.spatial import algebra, lanes
+from mcpframe.jit import lanes
+from mcpframe.spatial import algebra
 from mcpframe.spatial.transforms import phi, skew
 
 ROUNDING = 1e-14
