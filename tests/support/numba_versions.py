@@ -23,7 +23,6 @@ from lowest import lowest
 
 ROOT = Path(__file__).parents[2]
 TESTS = (
-    "spatial/test_lanes",
     "spatial/test_algebra",
     "multibody/test_sincos",
     "multibody/test_compliance",
