@@ -122,7 +122,7 @@ def simulate(
             error.trajectory = recorder.finish()
             warn_of_findings(scene, error.trajectory)
             raise
-    trajectory = recorder.finish()
+        trajectory = recorder.finish()
     warn_of_gains(trajectory.impacts)
     warn_of_findings(scene, trajectory)
     return trajectory

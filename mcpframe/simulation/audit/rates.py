@@ -83,6 +83,8 @@ def turning_rates(model: Model, theta_dot: Array) -> tuple[Array, list[str]]:
 
 def fast_turns(run: Trajectory, dt: float) -> FastTurns | None:
     """Return what turns too fast for steps of dt; None where nothing does."""
+    if np.abs(run.theta_dot).max(initial=0.0) * np.sqrt(3.0) * dt <= MOST_TURN:  # no three of them are faster
+        return None
     rates, names = turning_rates(run.model, run.theta_dot)
     if not rates.size or not (rates.max() * dt > MOST_TURN):
         return None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from math import prod
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,8 +34,7 @@ class RecordedRows:
 
     def __init__(self, model: Model, max_impacts: int) -> None:
         self.n_theta, self.n_dofs = model.n_theta, model.n_dofs
-        self.width = at.OUT_HEAD + self.n_theta + self.n_dofs
-        self.steps = np.empty(STEPS * self.width)
+        self.steps = np.empty(STEPS * (at.OUT_HEAD + self.n_theta + self.n_dofs))
         self.contacts = np.empty(STEPS * CONTACTS_PER_STEP * at.OUT_CONTACT)
         self.impacts = np.empty((STEPS + max_impacts) * at.OUT_IMPACT)
 
@@ -54,55 +56,54 @@ class RecordedRows:
             shape_link: link of every shape, -1 for the world.
             seconds: of a cycle.
         """
-        rows = self.steps[: IS[at.N_OUT] * self.width].reshape(-1, self.width).copy()
-        theta_end = at.OUT_HEAD + self.n_theta
-        solved = rows[:, at.O_SOLVED] > 0
-        status = np.where(rows[:, at.O_STATUS] > 0, rows[:, at.O_STATUS] - 1, SOLVED)
+        told = partial(_column, self.steps, STEPS, int(IS[at.N_OUT]))
+        solved, failed = told(at.O_SOLVED) > 0, told(at.O_STATUS)
+        status = np.where(failed > 0, failed - 1, SOLVED)
         return StepBlock(
-            time=rows[:, at.O_TIME],
-            theta=rows[:, at.OUT_HEAD : theta_end],
-            theta_dot=rows[:, theta_end:],
-            kinetic_energy=rows[:, at.O_KINETIC],
-            potential_energy=rows[:, at.O_POTENTIAL],
-            residual=rows[:, at.O_RESIDUAL],
-            status=np.where(solved | (rows[:, at.O_STATUS] > 0), status, NONE).astype(np.int8),
-            solver=np.where(solved, np.where(rows[:, at.O_AUTO] > 0, AUTO, ASKED), NONE),
-            drift=rows[:, at.O_DRIFT],
-            iterations=rows[:, at.O_ITERATIONS].astype(np.int64),
-            build_seconds=seconds * rows[:, at.O_BUILD],
-            solve_seconds=seconds * rows[:, at.O_SOLVE],
-            recover_seconds=seconds * rows[:, at.O_RECOVER],
-            n_contacts=rows[:, at.O_CONTACTS].astype(np.int64),
-            penetration=rows[:, at.O_PENETRATION],
-            n_impacts=rows[:, at.O_IMPACTS].astype(np.int64),
-            certificate=rows[:, at.O_CERTIFICATE],
-            active_joints=rows[:, at.O_ACTIVE].astype(np.int64),
-            rigid_error=rows[:, at.O_ERROR],
-            rigid_loss=rows[:, at.O_LOSS],
-            contact_model=rows[:, at.O_YIELDED].astype(np.int8),
-            unique=rows[:, at.O_UNIQUE].astype(np.int8),
-            margin=rows[:, at.O_MARGIN],
-            growth=rows[:, at.O_GROWTH],
-            force_jump=rows[:, at.O_JUMP],
-            layer_energy=rows[:, at.O_LAYER],
+            time=told(at.O_TIME),
+            theta=told(at.OUT_HEAD, self.n_theta),
+            theta_dot=told(at.OUT_HEAD + self.n_theta, self.n_dofs),
+            kinetic_energy=told(at.O_KINETIC),
+            potential_energy=told(at.O_POTENTIAL),
+            residual=told(at.O_RESIDUAL),
+            status=np.where(solved | (failed > 0), status, NONE).astype(np.int8),
+            solver=np.where(solved, np.where(told(at.O_AUTO) > 0, AUTO, ASKED), NONE),
+            drift=told(at.O_DRIFT),
+            iterations=told(at.O_ITERATIONS).astype(np.int64),
+            build_seconds=seconds * told(at.O_BUILD),
+            solve_seconds=seconds * told(at.O_SOLVE),
+            recover_seconds=seconds * told(at.O_RECOVER),
+            n_contacts=told(at.O_CONTACTS).astype(np.int64),
+            penetration=told(at.O_PENETRATION),
+            n_impacts=told(at.O_IMPACTS).astype(np.int64),
+            certificate=told(at.O_CERTIFICATE),
+            active_joints=told(at.O_ACTIVE).astype(np.int64),
+            rigid_error=told(at.O_ERROR),
+            rigid_loss=told(at.O_LOSS),
+            contact_model=told(at.O_YIELDED).astype(np.int8),
+            unique=told(at.O_UNIQUE).astype(np.int8),
+            margin=told(at.O_MARGIN),
+            growth=told(at.O_GROWTH),
+            force_jump=told(at.O_JUMP),
+            layer_energy=told(at.O_LAYER),
             contacts=self._contacts(int(IS[at.N_OUT_CONTACTS]), shape_link),
             impacts=self._impacts(int(IS[at.N_OUT_IMPACTS])),
         )
 
     def _contacts(self, n: int, shape_link: Indices) -> ContactTable:
-        rows = self.contacts[: n * at.OUT_CONTACT].reshape(-1, at.OUT_CONTACT).copy()
-        key = rows[:, at.C_NAME].astype(np.int64)
+        told = partial(_column, self.contacts, self.contacts.size // at.OUT_CONTACT, n)
+        key = told(at.C_NAME).astype(np.int64)
         a, b = np.divmod(key // FEATURES, max(shape_link.size, 1))
         return ContactTable(
             body_a=shape_link[a],
             body_b=shape_link[b],
             key=key,
-            point=_three(rows, at.C_POINT),
-            normal=_three(rows, at.C_NORMAL),
-            gap=rows[:, at.C_GAP],
-            impulse=_three(rows, at.C_IMPULSE),
-            stretch=_three(rows, at.C_STRETCH),
-            mode=rows[:, at.C_MODE].astype(np.int8),
+            point=told(at.C_POINT, 3),
+            normal=told(at.C_NORMAL, 3),
+            gap=told(at.C_GAP),
+            impulse=told(at.C_IMPULSE, 3),
+            stretch=told(at.C_STRETCH, 3),
+            mode=told(at.C_MODE).astype(np.int8),
         )
 
     def _impacts(self, n: int) -> ImpactTable:
@@ -120,5 +121,7 @@ class RecordedRows:
         )
 
 
-def _three(rows: Array, start: int) -> Array:
-    return rows[:, start : start + 3]
+def _column(table: Array, room: int, n: int, first: int, *width: int) -> Array:
+    """Return n rows, numbers or vectors, of the column behind `first` numbers of every row; room for more."""
+    start = first * room
+    return table[start : start + n * prod(width)].reshape(n, *width).copy()

@@ -267,15 +267,15 @@ LOOP_MATRIX, LOOP_MISSING = doubles("loop_row", "dof"), doubles(2, "loop_row")
 # Problems of closures and contacts without the closures, see `without_loops`.
 REDUCED, TAKEN_OUT = doubles("reduced + 1", "reduced"), doubles("reduced + 1", "loop_row")
 
-# Columns of OUT, then theta and theta_dot.
+# Columns of OUT, one after the other, each with room for MAX_OUT rows; then theta and theta_dot.
 (
     O_TIME, O_KINETIC, O_POTENTIAL, O_RESIDUAL, O_SOLVED, O_STATUS, O_AUTO, O_ITERATIONS, O_BUILD, O_SOLVE,
     O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, O_ACTIVE, O_ERROR, O_LOSS,
     O_YIELDED, O_UNIQUE, O_MARGIN, O_GROWTH, O_JUMP, O_LAYER, OUT_HEAD,
 ) = range(26)  # fmt: skip
-# Columns of OUT_CONTACTS: key, mode, gap; point, normal, impulse, stretch of the layer.
+# Columns of OUT_CONTACTS, likewise: key, mode, gap; point, normal, impulse, stretch of the layer.
 C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, C_STRETCH, OUT_CONTACT = columns(*[1] * 3, *[3] * 4)
-# Columns of OUT_IMPACTS.
+# Numbers of a row of OUT_IMPACTS, of which there are few.
 (
     H_TIME, H_CONTACTS, H_LIMITS, H_BEFORE, H_COMPRESSED, H_AFTER, H_PENETRATION, H_JAM, H_CERTIFICATE,
     OUT_IMPACT,

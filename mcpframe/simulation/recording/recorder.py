@@ -18,7 +18,7 @@ import numpy as np
 from mcpframe.exceptions import FileFormatError, ProblemError
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.steps import StepBlock
-from mcpframe.simulation.recording.trajectory import Trajectory, check_widths, file_of
+from mcpframe.simulation.recording.trajectory import Trajectory, check_widths, file_of, load_steps
 from mcpframe.simulation.recording.trajectory_file import Checkpoint, TrajectoryFile
 
 FLUSH_STEPS = 8192
@@ -131,11 +131,16 @@ class Recorder:
 
     def finish(self) -> Trajectory:
         """Close the recorder and return what it has recorded."""
+        if self._file is None:
+            self.close()
+            blocks = [StepBlock.without_rows(self.header.model), *self._waiting]
+            return Trajectory(self.header, StepBlock.concatenate(blocks))
+        if self._closed:
+            return Trajectory(self.header, load_steps(self._file.path, self.header.model))
+        self.flush()
+        steps = self._file.steps()
         self.close()
-        if self._file is not None:
-            return Trajectory.load(self._file.path, self.header.model)
-        blocks = [StepBlock.without_rows(self.header.model), *self._waiting]
-        return Trajectory(self.header, StepBlock.concatenate(blocks))
+        return Trajectory(self.header, steps)
 
     def close(self) -> None:
         """Flush, and close the file."""

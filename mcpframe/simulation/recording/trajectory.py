@@ -255,11 +255,10 @@ class Trajectory:
         place = file_of(path)
         try:
             with h5py.File(committed(place), "r") as file:
-                header, steps = read_header(file, str(place)), read_steps(file, str(place))
-            check_widths(header.model, steps)
-            _check_quaternions(header.model, steps)
+                header = read_header(file, str(place))
         except UNREADABLE as error:
             raise not_a_trajectory(place, error) from None
+        steps = load_steps(place, header.model)
         return Trajectory(header if model is None else _with_model(header, model, place), steps)
 
     def _step(self, k: int) -> int:
@@ -283,6 +282,18 @@ def file_of(path: str | os.PathLike[str]) -> Path:
     if not place.is_file():
         raise FileFormatError(f"{place}: no such file")
     return place
+
+
+def load_steps(place: Path, model: Model) -> StepBlock:
+    """Return the steps of a trajectory file, those of a run of a model."""
+    try:
+        with h5py.File(committed(place), "r") as file:
+            steps = read_steps(file, str(place))
+        check_widths(model, steps)
+        _check_quaternions(model, steps)
+    except UNREADABLE as error:
+        raise not_a_trajectory(place, error) from None
+    return steps
 
 
 def check_widths(model: Model, steps: StepBlock) -> None:

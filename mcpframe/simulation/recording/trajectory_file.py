@@ -118,6 +118,14 @@ class TrajectoryFile:
         """How many steps the file holds."""
         return int(self._datasets["steps", "time"].shape[0])
 
+    def steps(self) -> StepBlock:
+        """Return all steps."""
+        own, contacts, impacts = (
+            {about.name: _read(self._datasets[name, about.name]) for about in columns(table)}
+            for name, table in TABLES.items()
+        )
+        return StepBlock(**own, contacts=ContactTable(**contacts), impacts=ImpactTable(**impacts))
+
     def last(self) -> StepBlock | None:
         """Return the last step."""
         return read_steps(self._file, str(self.path), self.n_steps - 1) if self.n_steps else None
@@ -187,8 +195,9 @@ def _add_new_columns(file: h5py.File) -> None:
 
 def datasets(file: h5py.File) -> Datasets:
     """Return the open datasets of the columns; of each, HDF5 keeps the last chunks alone in memory."""
+    groups = {name: file[name] for name in TABLES}
     return {
-        (name, about.name): _opened(file[name], about.name)
+        (name, about.name): _opened(groups[name], about.name)
         for name, table in TABLES.items()
         for about in columns(table)
     }
@@ -196,7 +205,9 @@ def datasets(file: h5py.File) -> Datasets:
 
 def _opened(group: h5py.Group, name: str) -> h5py.h5d.DatasetID:
     """Return a dataset to append to: HDF5's own cache, a megabyte for each, would keep what is full too."""
-    chunk_bytes = group[name].dtype.itemsize * math.prod(group[name].chunks)
+    found = h5py.h5d.open(group.id, name.encode())
+    chunk_bytes = found.get_type().get_size() * math.prod(found.get_create_plist().get_chunk())
+    del found  # HDF5 shares the cache of what is open
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
     access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * chunk_bytes, 1.0)
     return h5py.h5d.open(group.id, name.encode(), access)
@@ -234,6 +245,14 @@ def _write(dataset: h5py.h5d.DatasetID, start: int, rows: NDArray[Any]) -> None:
         place = dataset.get_space()
         place.select_hyperslab((start, *(0 for _ in rows.shape[1:])), rows.shape)
         dataset.write(h5py.h5s.create_simple(rows.shape), place, rows)
+
+
+def _read(dataset: h5py.h5d.DatasetID) -> NDArray[Any]:
+    """Return all rows of a dataset."""
+    rows = np.empty(dataset.shape, dataset.dtype)
+    if rows.size:
+        dataset.read(h5py.h5s.ALL, h5py.h5s.ALL, rows)
+    return rows
 
 
 def keep_complete_steps(file: h5py.File, where: str) -> None:
@@ -320,13 +339,19 @@ def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -
 def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> None:
     row_bytes = max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:])))
     n_rows = min(most_rows, max(1, CHUNK_BYTES // row_bytes))
-    chunks = (n_rows, *(max(1, width) for width in rows.shape[1:]))
-    most = (None, *(width or None for width in rows.shape[1:]))  # a width of zero counts as unknown
-    dataset = group.create_dataset(about.name, data=rows, maxshape=most, chunks=chunks)
+    grows = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    grows.set_chunk((n_rows, *(max(1, width) for width in rows.shape[1:])))
+    grows.set_obj_track_times(False)  # the same run, the same bytes
+    unknown = h5py.h5s.UNLIMITED  # as is a width of zero
+    space = h5py.h5s.create_simple(rows.shape, (unknown, *(width or unknown for width in rows.shape[1:])))
+    place = h5py.h5d.create(group.id, about.name.encode(), h5py.h5t.py_create(rows.dtype), space, grows)
+    if rows.size:
+        place.write(h5py.h5s.ALL, h5py.h5s.ALL, rows)
+    attributes = h5py.Dataset(place).attrs
     if about.metadata["unit"]:
-        dataset.attrs["unit"] = about.metadata["unit"]
+        attributes["unit"] = about.metadata["unit"]
     if about.name in NAMES:
-        dataset.attrs["names"] = json.dumps(NAMES[about.name])
+        attributes["names"] = json.dumps(NAMES[about.name])
 
 
 def _starts(file: h5py.File, counts: str, where: str) -> Indices:

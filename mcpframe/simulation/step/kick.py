@@ -169,15 +169,20 @@ def meet(run, h):
 
 
 @inline
-def followed(run, which, d, middle):
-    """Return an acceleration of the last steps, followed to the middle of this one."""
+def way_on(run, h):
+    """Return how far the middle of a step of h is from that of the last, in steps between the last two."""
+    XS = run.XS
+    if run.IS[at.N_HISTORY] < 2:
+        return 0.0
+    return (XS[at.TIME] + 0.5 * h - XS[at.MIDDLE_1]) / (XS[at.MIDDLE_1] - XS[at.MIDDLE_2])
+
+
+@inline
+def followed(run, which, d, further):
+    """Return an acceleration of the last steps, followed that far."""
     XS, N = run.XS, run.I[N_DOFS]
     last = run.IS[at.HISTORY] + which * N + d
-    value = get(XS, last)
-    if run.IS[at.N_HISTORY] == 2:
-        share = (middle - XS[at.MIDDLE_1]) / (XS[at.MIDDLE_1] - XS[at.MIDDLE_2])
-        value += share * (value - get(XS, last + 2 * N))
-    return value
+    return get(XS, last) + further * (get(XS, last) - get(XS, last + 2 * N))
 
 
 @callee
@@ -215,11 +220,11 @@ def see_centres(run, Z):
 def first_rates(run, h):
     """Write v*_0 to Z; where accelerations of the last steps are known, with them."""
     I, IS, XS, Z = run.I, run.IS, run.XS, run.Z
-    middle = XS[at.TIME] + 0.5 * h
+    known, further = IS[at.N_HISTORY] > 0 and IS[at.EULER] == 0, way_on(run, h)
     for d in range(I[N_DOFS]):
         rate = get(XS, IS[at.BEFORE] + d)
-        if IS[at.N_HISTORY] > 0 and IS[at.EULER] == 0:
-            rate += 0.5 * h * followed(run, 0, d, middle)
+        if known:
+            rate += 0.5 * h * followed(run, 0, d, further)
         put(Z, I[THETA_DOT] + d, rate)
     still(run, Z)
 
@@ -228,11 +233,11 @@ def first_rates(run, h):
 def better_rates(run, h):
     """Write v* to Z, from the acceleration at v*_0."""
     I, IS, XS, Z = run.I, run.IS, run.XS, run.Z
-    middle = XS[at.TIME] + 0.5 * h
+    known, further = IS[at.N_HISTORY] > 0, way_on(run, h)
     for d in range(I[N_DOFS]):
         a = get(Z, I[THETA_DDOT] + d)
-        if IS[at.N_HISTORY] > 0:
-            a += followed(run, 1, d, middle)
+        if known:
+            a += followed(run, 1, d, further)
         put(Z, I[THETA_DOT] + d, get(XS, IS[at.BEFORE] + d) + 0.5 * h * a)
     still(run, Z)
 

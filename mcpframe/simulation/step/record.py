@@ -14,9 +14,10 @@ from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
 from mcpframe.simulation.step.contact_model.references import reference_of
+from mcpframe.simulation.step.moving.motion import put_three
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
-from mcpframe.spatial.algebra import dot
+from mcpframe.spatial.algebra import copy, dot
 
 TOLD = -1
 """In TAKEN_MODES: the contact stands in the record already."""
@@ -112,31 +113,44 @@ def has_pressed(run, k):
 
 
 @inline
-def record_contact(run, key, mode, gap):
-    """Begin the row of a contact; return where it is, and where its vectors begin."""
-    IS, OUT = run.IS, run.OUT_CONTACTS
-    row = IS[at.N_OUT_CONTACTS] * at.OUT_CONTACT
-    put(OUT, row + at.C_NAME, float(key))
-    put(OUT, row + at.C_MODE, float(mode))
-    put(OUT, row + at.C_GAP, gap)
-    put(IS, at.N_OUT_CONTACTS, IS[at.N_OUT_CONTACTS] + 1)
-    return row
+def tell_contact(run, column, value):
+    """Write a number to its column of the contacts, in the next row."""
+    put(run.OUT_CONTACTS, column * run.IS[at.MAX_OUT_CONTACTS] + run.IS[at.N_OUT_CONTACTS], value)
 
 
-@callee
-def record_stretch(run, row, key):
-    """Record the first vector that a contact remembers."""
-    IS, XS = run.IS, run.XS
+@inline
+def tell_vector(run, column, v):
+    """Write a vector to its column of the contacts, in the next row."""
+    place = column * run.IS[at.MAX_OUT_CONTACTS] + 3 * run.IS[at.N_OUT_CONTACTS]
+    put_three(run.OUT_CONTACTS, place, v)
+
+
+@inline
+def stretch_of(run, key):
+    """Return the first vector that a contact remembers, none where it remembers nothing."""
+    IS = run.IS
     k = place_of(IS, IS[at.MEMORY_KEYS], 1, IS[at.N_REMEMBERED], key)
-    for j in range(3):
-        stretch = get(XS, IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH] + 4 + j) if k >= 0 else 0.0
-        put(run.OUT_CONTACTS, row + at.C_STRETCH + j, stretch)
+    return load(run.XS, IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH] + 4) if k >= 0 else zero()
+
+
+@inline
+def record_contact(run, key, mode, gap, point, normal, impulse):
+    """Record a contact."""
+    IS = run.IS
+    tell_contact(run, at.C_NAME, float(key))
+    tell_contact(run, at.C_MODE, float(mode))
+    tell_contact(run, at.C_GAP, gap)
+    tell_vector(run, at.C_POINT, point)
+    tell_vector(run, at.C_NORMAL, normal)
+    tell_vector(run, at.C_IMPULSE, impulse)
+    tell_vector(run, at.C_STRETCH, stretch_of(run, key))
+    put(IS, at.N_OUT_CONTACTS, IS[at.N_OUT_CONTACTS] + 1)
 
 
 @callee
 def record_contacts(run):
     """Record the contacts found last that are closed or press; return the largest overlap."""
-    ID, XD, IS, XS, OUT = run.ID, run.XD, run.IS, run.XS, run.OUT_CONTACTS
+    ID, XD, IS, XS = run.ID, run.XD, run.IS, run.XS
     depth = 0.0
     for i in range(ID[found.N_CONTACTS]):
         contact, record = ID[found.CONTACTS] + i * found.CONTACT_ROW, ID[found.RECORDS] + i * RECORD
@@ -147,13 +161,9 @@ def record_contacts(run):
         if gap > XS[at.PENETRATION] and not pressed:
             continue
         mode = SEPARATING if k < 0 else get(IS, IS[at.TAKEN_MODES] + k)
-        row = record_contact(run, key, mode, gap)
-        for j in range(3):
-            put(OUT, row + at.C_POINT + j, get(XD, record + j))
-            put(OUT, row + at.C_NORMAL + j, get(XD, record + NORMAL.start + j))
-            impulse = get(XS, IS[at.TAKEN] + k * at.TAKEN_ROW + j) if pressed else 0.0
-            put(OUT, row + at.C_IMPULSE + j, impulse)
-        record_stretch(run, row, key)
+        impulse = load(XS, IS[at.TAKEN] + k * at.TAKEN_ROW) if pressed else zero()
+        point, normal = load(XD, record), load(XD, record + NORMAL.start)
+        record_contact(run, key, mode, gap, point, normal, impulse)
         if pressed:
             put(IS, IS[at.TAKEN_MODES] + k, TOLD)
         depth = max(depth, -gap)
@@ -163,72 +173,72 @@ def record_contacts(run):
 @callee
 def record_gone(run):
     """Record the contacts that have pressed since the last record and were not found any more."""
-    IS, XS, OUT = run.IS, run.XS, run.OUT_CONTACTS
+    IS, XS = run.IS, run.XS
     for k in range(IS[at.N_TAKEN]):
         if get(IS, IS[at.TAKEN_MODES] + k) == TOLD or not has_pressed(run, k):
             continue
         taken = IS[at.TAKEN] + k * at.TAKEN_ROW
         key, gap = get(IS, IS[at.TAKEN_KEYS] + k), get(XS, taken + at.T_GAP)
-        row = record_contact(run, key, SEPARATING, gap)
-        for j in range(3):
-            put(OUT, row + at.C_POINT + j, get(XS, taken + at.T_POINT + j))
-            put(OUT, row + at.C_NORMAL + j, get(XS, taken + at.T_NORMAL + j))
-            put(OUT, row + at.C_IMPULSE + j, get(XS, taken + j))
-        record_stretch(run, row, key)
+        point, normal = load(XS, taken + at.T_POINT), load(XS, taken + at.T_NORMAL)
+        record_contact(run, key, SEPARATING, gap, point, normal, load(XS, taken))
+
+
+@inline
+def tell(run, column, value):
+    """Write a figure of the step to its column, in the next row."""
+    put(run.OUT, column * run.IS[at.MAX_OUT] + run.IS[at.N_OUT], value)
 
 
 @callee
-def record_choice(run, row):
+def tell_choice(run):
     """Record how many joints are active, and what the others miss and have lost."""
-    OUT, adaptive = run.OUT, run.IS[at.ADAPTIVE] != 0
-    put(OUT, row + at.O_ACTIVE, float(run.IA[whole.N_ACTIVE]) if adaptive else -1.0)
-    put(OUT, row + at.O_ERROR, math.sqrt(run.XA[whole.ERROR]) if adaptive else math.nan)
-    put(OUT, row + at.O_LOSS, run.XA[whole.LOSS] if adaptive else 0.0)
+    adaptive = run.IS[at.ADAPTIVE] != 0
+    tell(run, at.O_ACTIVE, float(run.IA[whole.N_ACTIVE]) if adaptive else -1.0)
+    tell(run, at.O_ERROR, math.sqrt(run.XA[whole.ERROR]) if adaptive else math.nan)
+    tell(run, at.O_LOSS, run.XA[whole.LOSS] if adaptive else 0.0)
     if adaptive:
         put(run.XA, whole.LOSS, 0.0)
 
 
 @callee
-def record_judgement(run, row):
+def tell_judgement(run):
     """Record whether contacts yielded, whether rigid forces are unique and stable, and a switch."""
-    OUT, told = run.OUT, run.IS[at.DIAGNOSES] != 0
-    put(OUT, row + at.O_YIELDED, float(run.IS[at.YIELDING]) if told else -1.0)
-    put(OUT, row + at.O_UNIQUE, float(run.IS[at.UNIQUE]) if told else 0.0)
-    put(OUT, row + at.O_MARGIN, run.XS[at.MARGIN] if told else math.nan)
-    put(OUT, row + at.O_GROWTH, run.XS[at.GROWTH] if told else math.nan)
-    put(OUT, row + at.O_JUMP, run.XS[at.JUMP] if told else math.nan)
-    put(OUT, row + at.O_LAYER, run.XS[at.LAYER_ENERGY] if told else 0.0)
+    told = run.IS[at.DIAGNOSES] != 0
+    tell(run, at.O_YIELDED, float(run.IS[at.YIELDING]) if told else -1.0)
+    tell(run, at.O_UNIQUE, float(run.IS[at.UNIQUE]) if told else 0.0)
+    tell(run, at.O_MARGIN, run.XS[at.MARGIN] if told else math.nan)
+    tell(run, at.O_GROWTH, run.XS[at.GROWTH] if told else math.nan)
+    tell(run, at.O_JUMP, run.XS[at.JUMP] if told else math.nan)
+    tell(run, at.O_LAYER, run.XS[at.LAYER_ENERGY] if told else 0.0)
 
 
 @callee
 def record_step(run, I, X, time, kinetic, potential, n_impacts):
     """Record the state at the end of a step with the figures since the last record, which begin anew."""
-    IS, XS, OUT = run.IS, run.XS, run.OUT
-    row = IS[at.N_OUT] * (at.OUT_HEAD + I[N_THETA] + I[N_DOFS])
+    IS, XS = run.IS, run.XS
     before = IS[at.N_OUT_CONTACTS]
-    put(OUT, row + at.O_PENETRATION, record_contacts(run))
+    tell(run, at.O_PENETRATION, record_contacts(run))
     record_gone(run)
-    put(OUT, row + at.O_TIME, time)
-    put(OUT, row + at.O_KINETIC, kinetic)
-    put(OUT, row + at.O_POTENTIAL, potential)
-    put(OUT, row + at.O_RESIDUAL, XS[at.RESIDUAL] if IS[at.N_SOLVES] > 0 else math.nan)
-    put(OUT, row + at.O_SOLVED, float(IS[at.N_SOLVES]))
-    put(OUT, row + at.O_STATUS, float(IS[at.STATUS]))
-    put(OUT, row + at.O_AUTO, float(IS[at.BY_AUTO]))
-    put(OUT, row + at.O_DRIFT, XS[at.DRIFT])
-    put(OUT, row + at.O_CERTIFICATE, figure_or_none(XS[at.CERTIFICATE]))
-    put(OUT, row + at.O_ITERATIONS, float(IS[at.ITERATIONS]))
-    put(OUT, row + at.O_BUILD, float(IS[at.BUILD]))
-    put(OUT, row + at.O_SOLVE, float(IS[at.SOLVING]))
-    put(OUT, row + at.O_RECOVER, float(IS[at.RECOVERY]))
-    put(OUT, row + at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
-    put(OUT, row + at.O_IMPACTS, float(n_impacts))
-    record_choice(run, row)
-    record_judgement(run, row)
-    for i in range(I[N_THETA]):
-        put(OUT, row + at.OUT_HEAD + i, get(X, I[THETA] + i))
-    for i in range(I[N_DOFS]):
-        put(OUT, row + at.OUT_HEAD + I[N_THETA] + i, get(X, I[THETA_DOT] + i))
+    tell(run, at.O_TIME, time)
+    tell(run, at.O_KINETIC, kinetic)
+    tell(run, at.O_POTENTIAL, potential)
+    tell(run, at.O_RESIDUAL, XS[at.RESIDUAL] if IS[at.N_SOLVES] > 0 else math.nan)
+    tell(run, at.O_SOLVED, float(IS[at.N_SOLVES]))
+    tell(run, at.O_STATUS, float(IS[at.STATUS]))
+    tell(run, at.O_AUTO, float(IS[at.BY_AUTO]))
+    tell(run, at.O_DRIFT, XS[at.DRIFT])
+    tell(run, at.O_CERTIFICATE, figure_or_none(XS[at.CERTIFICATE]))
+    tell(run, at.O_ITERATIONS, float(IS[at.ITERATIONS]))
+    tell(run, at.O_BUILD, float(IS[at.BUILD]))
+    tell(run, at.O_SOLVE, float(IS[at.SOLVING]))
+    tell(run, at.O_RECOVER, float(IS[at.RECOVERY]))
+    tell(run, at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
+    tell(run, at.O_IMPACTS, float(n_impacts))
+    tell_choice(run)
+    tell_judgement(run)
+    theta, rates = at.OUT_HEAD * IS[at.MAX_OUT], (at.OUT_HEAD + I[N_THETA]) * IS[at.MAX_OUT]
+    copy(X, I[THETA], run.OUT, theta + IS[at.N_OUT] * I[N_THETA], I[N_THETA])
+    copy(X, I[THETA_DOT], run.OUT, rates + IS[at.N_OUT] * I[N_DOFS], I[N_DOFS])
     put(IS, at.N_OUT, IS[at.N_OUT] + 1)
     forget_figures(run)
 

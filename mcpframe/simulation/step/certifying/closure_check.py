@@ -8,7 +8,6 @@ import math
 from mcpframe.contact.law_kernel import worse
 from mcpframe.jit import callee
 from mcpframe.jit.lanes import get, load, put
-from mcpframe.multibody.kernels.momentum import size
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_POSITION,
@@ -28,7 +27,7 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.simulation.memory import slots as at
-from mcpframe.spatial.algebra import cross, inner, load_pair, shifted_force
+from mcpframe.spatial.algebra import cross, dot, inner, load_pair, shifted_force
 
 RANK_TOLERANCE = 1e-8
 """Share of the longest column of G_b below which what is left of another adds no direction."""
@@ -78,7 +77,9 @@ def closure_speed(case, X, fastest, motion):
             moment, force = load_pair(case.XE, IE[loops.HALF_WRENCH] + half * PAIR)
             o = I[BODIES] + get(IE, IE[loops.HALF_BODY] + half) * BODY
             (w, v), origin = load_pair(X, o + motion), load(X, o + B_POSITION)
-            total += size(moment - cross(origin, force)) * size(w) + size(force) * size(v + cross(w, origin))
+            turned, moved = moment - cross(origin, force), v + cross(w, origin)
+            total += math.sqrt(dot(turned, turned) * dot(w, w))
+            total += math.sqrt(dot(force, force) * dot(moved, moved))
         fastest = max(fastest, total)
     return fastest
 
