@@ -37,7 +37,9 @@ def card(title: str, facts: Mapping[str, object], *parts: Markup) -> str:
 
 
 def grid(heads: Sequence[str], rows: Sequence[Sequence[object]], most: int = MOST_ROWS) -> Markup:
-    """Return a table with a line of names first; of many rows, the first ones and how many follow."""
+    """Return a table with a line of names first, without empty columns; of many rows the first ones."""
+    told = [k for k in range(len(heads)) if not rows or any(row[k] != "" for row in rows)]
+    heads, rows = [heads[k] for k in told], [[row[k] for k in told] for row in rows]
     most = most if len(rows) > most + 1 else len(rows)
     more = f"<div>and {len(rows) - most} more</div>" if len(rows) > most else ""
     return Markup(_table(heads, rows[:most]) + more)

@@ -121,7 +121,7 @@ class Solution:
         about = {
             "status": html.verdict(self.status.name, self.ok),
             "note": self.message if self.ok else self.why,
-            "residual": f"{self.residual:.3g}, of the worst row {self.scaled_residual:.3g}",
+            "residual": f"{self.residual:.3g}; at the scale of its row {self.scaled_residual:.3g}",
             "solver": self.solver if self.method in ("", self.solver) else f"{self.solver}, by {self.method}",
             "iterations": self.iterations,
             "time": html.duration(self.seconds),

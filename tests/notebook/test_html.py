@@ -101,6 +101,7 @@ def test_a_model_shows_its_links_the_first_of_many():
     assert "link_12 " in text
     assert "link_13 " not in text
     assert "and 18 more" in text
+    assert "joint" not in text  # nobody has a name for one
     assert "shoulder" in shown(mf.Model([mf.Link("arm", mass=1.0, inertia=np.eye(3), joint="shoulder")]))
 
 
