@@ -6,6 +6,8 @@ time, so that impacts are not missed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,7 @@ class Actors:
         self._scene, self._size = scene, stage.region.size
         self._bodies: list[Any] = []
         self._link_bodies: list[list[Any]] = []
+        self._marks: dict[str, tuple[int, Any]] = {}
         self._frames = [self._link(k) for k in range(stage.trajectory.model.n_links)]
         for i, geometry in enumerate(stage.trajectory.model.geometry):
             if not isinstance(geometry.shape, Plane):
@@ -131,15 +134,16 @@ class Actors:
 
     def _points(self, marks: ContactMarks) -> None:
         disc = disc_of(DISC * self._size, THIN * self._size)
-        self._scene.add_batched_meshes_simple(
+        add = partial(
+            self._scene.add_batched_meshes_simple, vertices=disc.vertices, faces=disc.faces, lod="off"
+        )
+        self._put(
             "/contacts/points",
-            disc.vertices,
-            disc.faces,
-            upright(marks.normal),
-            marks.point,
+            partial(add, cast_shadow=False),
+            len(marks.point),
+            batched_wxyzs=upright(marks.normal),
+            batched_positions=marks.point,
             batched_colors=mode_colours(marks.mode),
-            lod="off",
-            cast_shadow=False,
             visible=self.points_visible and len(marks.point) > 0,
         )
 
@@ -149,15 +153,27 @@ class Actors:
         size = np.maximum(np.linalg.norm(forces, axis=1, keepdims=True), full or 1.0)
         ends = points + forces / size * LONGEST_ARROW * self._size * self.force_scale
         thick = SHAFT * self._size
-        self._scene.add_arrows(
+        add = partial(self._scene.add_arrows, shaft_radius=thick, head_radius=2.5 * thick)
+        self._put(
             "/contacts/forces",
-            np.stack([points, ends], axis=1),
-            mode_colours(modes),
-            shaft_radius=thick,
-            head_radius=2.5 * thick,
-            head_length=6.0 * thick,
+            partial(add, head_length=6.0 * thick),
+            len(points),
+            points=np.stack([points, ends], axis=1),
+            colors=mode_colours(modes),
             visible=self.forces_visible and full > 0.0 and len(points) > 0,
         )
+
+    def _put(self, name: str, add: Callable[..., Any], count: int, **now: Any) -> None:
+        """Move marks that are there; make them anew only where their number changes.
+
+        A browser takes longer to make a mark than a picture lasts: made anew in each, it would never be seen.
+        """
+        before, mark = self._marks.get(name, (-1, None))
+        if before == count:
+            for field, value in now.items():
+                setattr(mark, field, value)
+        else:
+            self._marks[name] = count, add(name, **now)
 
     def _sticks(self, positions: Array) -> None:
         lines = self.stage.lines(positions)

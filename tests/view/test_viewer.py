@@ -17,6 +17,7 @@ from mcpframe.simulation.recording.steps import MODES, SLIDING, StepBlock
 from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.spatial.transforms import rotation_from_quaternion
 from mcpframe.view import viewer as viewers
+from mcpframe.view.contact_marks import contact_marks
 from mcpframe.view.viewer import Viewer, figures, legend
 from mcpframe.view.viewer_actors import mode_colours, rgb, upright
 
@@ -61,6 +62,20 @@ def test_bodies_are_where_the_run_has_them(viewer, run):
             np.testing.assert_allclose(frame.position, positions[0, i], atol=ROUNDING)
             found = rotation_from_quaternion(np.asarray(frame.wxyz)[[1, 2, 3, 0]])
             np.testing.assert_allclose(found, rotations[0, i], atol=ROUNDING)
+
+
+def test_marks_of_contacts_move_and_are_made_anew_only_where_their_number_changes(viewer, run):
+    """A browser that makes them anew in every picture shows none while a run plays."""
+    before = None
+    for k in (5, 6, 7, 17, 18, 30):
+        shown_at(viewer, k)
+        marks = contact_marks(run, k, viewers.FLASH * viewer.clock.speed)
+        count, discs = viewer.actors._marks["/contacts/points"]
+        assert count == len(marks.point)
+        np.testing.assert_allclose(discs.batched_positions, marks.point, atol=ROUNDING)
+        np.testing.assert_array_equal(discs.batched_colors, mode_colours(marks.mode))
+        assert before is None or (discs is before[1]) == (count == before[0])
+        before = count, discs
 
 
 def test_a_page_is_served_and_named_on_this_machine_only(viewer):
