@@ -82,7 +82,9 @@ def test_links_without_inertia_borrow_it_without_a_change_of_motion():
 
 def test_an_inverse_by_components_is_the_inverse(rng):
     blocks = [rng.standard_normal((size, size)) for size in (3, 1, 3, 2)]
-    matrix = sp.block_diag([block @ block.T + np.eye(len(block)) for block in blocks], format="csr")
+    matrix = sp.block_diag(
+        [sp.csr_array(block @ block.T + np.eye(len(block))) for block in blocks], format="csr"
+    )
     order = rng.permutation(9)
     shuffled = sp.csr_array(matrix.toarray()[np.ix_(order, order)])
     inverse = inverse_by_components(shuffled)

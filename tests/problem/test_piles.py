@@ -71,7 +71,7 @@ def test_without_impulses_a_pile_falls_freely():
 
 def test_the_inverse_of_a_mass_matrix_is_as_sparse_as_it_is(rng):
     blocks = [rng.standard_normal((k, k)) for k in (1, 3, 6, 3, 2)]
-    M = sp.block_diag([block @ block.T + np.eye(len(block)) for block in blocks], format="csr")
+    M = sp.block_diag([sp.csr_array(block @ block.T + np.eye(len(block))) for block in blocks], format="csr")
     order = rng.permutation(M.shape[0])
     M = sp.csr_array(M)[order][:, order]
     form = GlobalForm(M, sp.eye_array(M.shape[0], format="csr"), np.zeros(15), np.zeros(15))
