@@ -11,7 +11,8 @@ STAMP  := $(VENV)/.installed
 PLUGIN := $(VENV)/plugin
 # One thread per linear algebra call: the matrices are small, and timings stay comparable.
 export OPENBLAS_NUM_THREADS ?= 1
-# Bytecode is kept, as kernels are: tests start hundreds of processes that import all of this.
+# Bytecode is kept, as kernels are: tests start hundreds of processes that import all of this. It is made where
+# a module is first imported (pip --no-compile): that of all packages is nearly half of what an install takes.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -27,7 +28,7 @@ install:  ## make the environment (EXTRAS=dev,peers adds the libraries that benc
 		|| { echo "mcpframe needs Python 3.11 or newer; set PYTHON=... (found: $$($(PYTHON) -V 2>&1))" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing mcpframe and what it needs: some minutes, mostly downloads"
-	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile --editable '.[$(EXTRAS)]'
 	@touch $(STAMP)
 
 $(STAMP): pyproject.toml

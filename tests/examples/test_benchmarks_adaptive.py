@@ -18,6 +18,7 @@ SCENES = sorted((ROOT / "examples" / "scenes" / "adaptive").glob("*.toml"))
 PARTS = ("steps", "choices", "runs", "contacts", "accuracy", "patience", "pegs", "scenes", "problems")
 
 
+@pytest.mark.slow
 def test_all_parts_of_the_benchmark_are_measured(tmp_path):
     words = ["--quick", "--out", str(tmp_path)]
     run = subprocess.run([sys.executable, str(SCRIPT), *words], cwd=tmp_path, capture_output=True, text=True)

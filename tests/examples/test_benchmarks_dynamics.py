@@ -112,6 +112,7 @@ def test_a_part_that_is_timed_within_another_counts_for_itself_alone(monkeypatch
 # the studies
 
 
+@pytest.mark.slow
 def test_the_dynamics_beside_pinocchio(tmp_path):
     pytest.importorskip("pinocchio")
     record, _ = study(
@@ -128,6 +129,7 @@ def test_the_dynamics_beside_pinocchio(tmp_path):
         assert figure["peer"]["python"] > 0.0
 
 
+@pytest.mark.slow
 def test_the_dynamics_say_that_the_peer_is_missing(tmp_path):
     arguments = ("--sizes", "3", "--nodes", "1", "--seconds", "0.05", "--no-robots", "--no-peers")
     record, printed = study("dynamics", tmp_path, *arguments)
@@ -136,6 +138,7 @@ def test_the_dynamics_say_that_the_peer_is_missing(tmp_path):
     assert all(figure["peer"] == {} and figure["route"] == "" for figure in record["figures"])
 
 
+@pytest.mark.slow
 def test_the_formulations(tmp_path):
     small = ("--links", "3,6", "--contacts", "1,2", "--formulations", "os,mc", "--seconds", "0.2")
     record, printed = study("formulations", tmp_path, *small)
@@ -150,6 +153,7 @@ def test_the_formulations(tmp_path):
     assert printed.count("growth from") == 4
 
 
+@pytest.mark.slow
 def test_the_growth(tmp_path):
     record, printed = study("growth", tmp_path, "--links", "5,20", "--nodes", "2,4", "--seconds", "0.2")
     assert is_picture(tmp_path / "growth.png")
@@ -164,6 +168,7 @@ def test_the_growth(tmp_path):
     assert "time by number of nodes" in printed
 
 
+@pytest.mark.slow
 def test_the_first_use(tmp_path):
     record, printed = study("first_use", tmp_path, "--modules", "mcpframe.problem.residual", "--loads", "1")
     assert is_picture(tmp_path / "first_use.png")

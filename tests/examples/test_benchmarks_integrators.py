@@ -25,6 +25,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_errors_fall_with_the_step_at_the_order_of_the_integrator(folder):
     cells = json.loads((folder / "integrators.json").read_text())["cells"]
     errors = {(cell["integrator"], cell["dt"]): cell["error"] for cell in cells}
@@ -33,6 +34,7 @@ def test_errors_fall_with_the_step_at_the_order_of_the_integrator(folder):
     assert all(cell["work"] > 0.0 for cell in cells if not cell["ended"])
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_early_stays_in_the_tables(folder):
     page = (folder / "page.md").read_text()
     assert page.count("no numbers at 0.00") == 4

@@ -295,6 +295,7 @@ def test_our_block_stops_where_the_exact_cone_says_whatever_its_heading():
 # the studies
 
 
+@pytest.mark.slow
 def test_the_simulation_study(tmp_path):
     small = ("--links", "3", "--growth", "3,4", "--duration", "0.02", "--seconds", "0.01", "--markdown")
     record, printed = study("simulation", tmp_path, *small)
@@ -311,6 +312,7 @@ def test_the_simulation_study(tmp_path):
     assert written.splitlines()[0] in printed
 
 
+@pytest.mark.slow
 def test_the_study_of_contact_models(tmp_path):
     small = ("--directions", "4", "--dt-stop", "1e-2", "--rest", "0.02", "--no-peers", "--quick")
     record, printed = study("contact_models", tmp_path, *small)

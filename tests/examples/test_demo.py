@@ -70,6 +70,7 @@ def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(
     assert "| lemke |" not in report.read_text()
 
 
+@pytest.mark.slow
 def test_the_benchmark_writes_its_figures_and_plot(tmp_path):
     pytest.importorskip("matplotlib")
     small = ("--sizes", "12,24", "--repeats", "2", "--budget", "0.1", "--families", "full,boxes")

@@ -15,7 +15,7 @@ sys.path.insert(0, str(EXAMPLES))
 import fuzz  # noqa: E402
 from fuzz_cases import MAKERS, OTHER_MAKERS, Case, make_case, misuse  # noqa: E402
 
-CASES = range(400)
+CASES = range(240)
 SHARES = {"auto": 2, "enum": 4, "ipm": 4, "newton": 4, "path": 4, "pgs": 4, "qp": 20}
 """Solvers that take milliseconds per problem get one case in so many, to keep the sample short."""
 

@@ -1,12 +1,12 @@
 """A stranger's package, built and installed into an environment of its own, solves by name."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from environments import Environment
+
+import mcpframe as mf
 
 SOURCE = Path(__file__).parent / "foreign_plugin"
 SOLVE = """
@@ -46,16 +46,12 @@ def test_a_foreign_solver_is_listed_with_its_options(environment):
 
 
 def test_it_is_unknown_outside_its_environment():
-    run = subprocess.run(
-        [sys.executable, "-c", SOLVE.format(name="projection")], capture_output=True, text=True
-    )
-    assert "unknown solver 'projection'" in run.stderr
+    with pytest.raises(mf.PluginError, match="unknown solver 'projection'"):
+        mf.solve(mf.MixedLCP([[1.0]], [-1.0]), "projection")
 
 
-def test_a_second_owner_of_the_name_is_an_error_that_names_both(tmp_path):
-    environment = Environment(tmp_path / "environment")
-    first = tmp_path / "first"
-    shutil.copytree(SOURCE, first)
+def test_a_second_owner_of_the_name_is_an_error_that_names_both(environment, tmp_path):
+    """Last of all: from here on the environment has two packages that claim one name."""
     twin = tmp_path / "twin"
     shutil.copytree(SOURCE, twin)
     (twin / "foreign_plugin.py").rename(twin / "foreign_twin.py")
@@ -63,12 +59,10 @@ def test_a_second_owner_of_the_name_is_an_error_that_names_both(tmp_path):
     (twin / "pyproject.toml").write_text(
         text.replace("foreign-plugin", "foreign-twin").replace("foreign_plugin", "foreign_twin")
     )
-    environment.install(first)
     environment.install(twin)
-    run = environment.run(SOLVE.format(name="projection"))
+    run = environment.run(f"from mcpframe.cli import main; main(['list'])\n{SOLVE.format(name='projection')}")
     assert "solver 'projection' is claimed by foreign-" in run.stderr
     assert "foreign-plugin (foreign_plugin:Projection)" in run.stderr
     assert "foreign-twin (foreign_twin:Projection)" in run.stderr
-    listed = environment.run(LIST).stdout
-    assert "foreign-plugin" in listed
-    assert "foreign-twin" in listed
+    assert "foreign-plugin" in run.stdout
+    assert "foreign-twin" in run.stdout

@@ -48,7 +48,7 @@ def make(folder, requirements):
     environment = Environment(folder / "environment")
     site_packages = next((folder / "environment").glob("lib/python*/site-packages"))
     # Into that folder and nowhere else: pip also sees the packages of the environment that this one extends.
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     subprocess.run([*pip, "--target", str(site_packages), *requirements], check=True)
     shutil.copytree(ROOT, folder / "checkout", symlinks=True, ignore=LEFT_OUT)
     return environment.python

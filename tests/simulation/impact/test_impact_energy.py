@@ -6,7 +6,7 @@ from box_heaps import heap
 
 from mcpframe.simulation.engine import Engine
 
-SEEDS = range(60)
+SEEDS = range(30)
 GAIN = 1e-12
 """Share of the energy before: rounding."""
 LOSS = {"poisson": 1e-12, "newton": 2e-9}
