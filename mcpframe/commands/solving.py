@@ -189,7 +189,8 @@ def _print_one(record: Record, problem: Any, solution: Solution, tol: float) -> 
     table.add_row("worst row", f"{solution.scaled_residual:.3g}  (certified up to {tol:.3g})")
     if solution.relaxed_residual is not None:
         table.add_row("before polish", f"{solution.relaxed_residual:.3g}")
-    table.add_row("solver", Text(f"{solution.solver}, answered by {solution.method}"))
+    by = "" if solution.method in ("", solution.solver) else f", by {solution.method}"
+    table.add_row("solver", Text(solution.solver + by))
     table.add_row("iterations", str(solution.iterations))
     table.add_row("time", f"{solution.seconds:.3g} s")
     if solution.z.size <= SHORT:

@@ -1,9 +1,10 @@
 """Forward dynamics with contacts that last: accelerations and forces instead of velocities and impulses.
 
-Every contact is closed and rolls or slides; forces solve a complementarity problem [S00, Eqs. (1)-(12)]
+Every contact is closed and sticks (rolls, in the paper) or slides; forces solve a complementarity problem
+[S00, Eqs. (1)-(12)]
 
     sliding:   a_n >= 0  ⟂  F_n >= 0,     F_t = -mu F_n e,     e the direction in which A slips on B,
-    rolling:   its law, with accelerations where a step has velocities: it goes on rolling, or begins to slip.
+    sticking:  its law, with accelerations where a step has velocities: it goes on so, or begins to slip.
 
 It is a `ContactStep` of one second with G v- taken off all rows, so that G v+ is the acceleration of the
 rows, impulses are forces and v+ - v- is θ̈: every formulation writes it, every solver solves it, as any other.
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from mcpframe.contact.outcome import Outcome
     from mcpframe.multibody.state import State
 
-ContactMode: TypeAlias = Literal["rolling", "sliding"]
+ContactMode: TypeAlias = Literal["sticking", "sliding"]
 
 SLIP = 1e-6
 """Metres per second up to which a contact rolls, unless a step says another."""
@@ -57,9 +58,9 @@ class AccelerationStep(ContactStep):
         tau, wrenches: applied forces, as for a `ContactStep`.
         law: Coulomb's or none, of contacts without one of their own.
         limits: joint limits that take part; those that are touched unless given.
-        slip_speed: up to which a contact rolls, m/s.
+        slip_speed: up to which a contact sticks, m/s.
         slip: directions, world axes [n_u, 3], in which contacts that do not slip yet are about to: then they
-            slide; zero rows leave a contact rolling.
+            slide; zero rows leave a contact sticking.
         bias: accelerations of the rows for θ̈ = 0 along n, t_1, t_2 [n_u, 3], m/s²; unless given, those of the
             bodies' points, which is right for corners on flat ground, where the normal stands still and the
             point does not wander. `AccelerationStep.detected` has them for all shapes.
@@ -112,7 +113,7 @@ class AccelerationStep(ContactStep):
     def modes(self) -> list[ContactMode]:
         """Mode of every contact before forces act."""
         speeds = np.linalg.norm(self.slip, axis=1)
-        return ["sliding" if speed > self.slip_speed else "rolling" for speed in speeds.tolist()]
+        return ["sliding" if speed > self.slip_speed else "sticking" for speed in speeds.tolist()]
 
     @cached_property
     def law_rows(self) -> tuple[LawRows, ...]:

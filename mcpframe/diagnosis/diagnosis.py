@@ -4,7 +4,7 @@ With the compliance W of all limits and contacts, closures eliminated, and unkno
 
     x = [λ_l; λ_N; λ_TR],    A = [G_l; G_N; G_TR] W [G_l; G_N - mu e G_T; G_TR]*,    y = A x + b,
 
-y >= 0 ⟂ x >= 0 but for the tangents of rolling contacts, which are equations: they are eliminated, and what
+y >= 0 ⟂ x >= 0 but for the tangents of sticking contacts, which are equations: they are eliminated, and what
 is left is a linear complementarity problem in normal forces. Rigid forces are determined where rows are
 independent, unique for all loads where A is a P-matrix, and stable where a thin layer settles to them.
 """
@@ -40,7 +40,7 @@ class Diagnosis:
         step: the step.
         rows: G as rows on the components of limits and contacts: G_l, G_N, G_TR one below the other [r, n_v].
         friction: e G_T of sliding contacts, in the order of λ_l, λ_N, zero for others [n, n_v].
-        mu: friction coefficients in that order, zero for limits and rolling contacts [n].
+        mu: friction coefficients in that order, zero for limits and sticking contacts [n].
         W: compliance of all components [n_v, n_v].
         free: accelerations of all components without contact forces [n_v].
         n_dofs: degrees of freedom that closures leave.
@@ -71,7 +71,7 @@ class Diagnosis:
 
     @cached_property
     def A(self) -> Array:
-        """Matrix of the problem [r, r], rolling tangents last."""
+        """Matrix of the problem [r, r], sticking tangents last."""
         return self.matrix()
 
     @cached_property
@@ -82,12 +82,12 @@ class Diagnosis:
 
     @cached_property
     def problem(self) -> MixedLCP:
-        """The problem (A, b) with the tangents of rolling contacts free: for any solver."""
+        """The problem (A, b) with the tangents of sticking contacts free: for any solver."""
         lower = np.where(np.arange(len(self.b)) < self.n, 0.0, -np.inf)
         return MixedLCP(self.A, self.b, lower)
 
     def normal_matrix(self, mu: ArrayLike | None = None) -> Array:
-        """Return A with the rolling tangents eliminated, A_nn - A_nt A_tt^-1 A_tn [n, n]."""
+        """Return A with the sticking tangents eliminated, A_nn - A_nt A_tt^-1 A_tn [n, n]."""
         A, n = self.matrix(mu), self.n
         eliminated: Array = A[:n, :n] - A[:n, n:] @ _solved(A[n:, n:], A[n:, :n])
         return eliminated
@@ -218,7 +218,7 @@ class Diagnosis:
 
     def _sentences(self) -> list[str]:
         modes = self.step.modes
-        kinds = f"{modes.count('rolling')} rolling, {modes.count('sliding')} sliding contacts"
+        kinds = f"{modes.count('sticking')} sticking, {modes.count('sliding')} sliding contacts"
         said = [f"{kinds}, {self.n - len(modes)} limits"]
         if not self.determinate:
             rows = f"{len(self.rows)} rows of rank {self.rank} on {self.n_dofs} degrees of freedom"
@@ -254,7 +254,7 @@ def diagnose(step: AccelerationStep, formulation: str = "os", layer: Layer | Non
     W, free = rows.without_head()
     n_l, n_v = rows.unknowns.n_l, len(W)
     G, friction, mu = _normal_rows(step, n_l, n_v)
-    tangents = _rolling_rows(step, W, n_l, n_v)
+    tangents = _sticking_rows(step, W, n_l, n_v)
     mass = float(sum(link.mass for link in step.state.model.links))
     chosen = Layer.scaled(1e-3, mass) if layer is None else layer
     n_dofs = step.state.model.n_dofs - _closure_rank(step)
@@ -281,11 +281,11 @@ def _normal_rows(step: AccelerationStep, n_l: int, n_v: int) -> tuple[Array, Arr
     return G, friction, mu
 
 
-def _rolling_rows(step: AccelerationStep, W: Array, n_l: int, n_v: int) -> Array:
-    """Return rows of the tangents of rolling contacts along which their bodies can move at all."""
+def _sticking_rows(step: AccelerationStep, W: Array, n_l: int, n_v: int) -> Array:
+    """Return rows of the tangents of sticking contacts along which their bodies can move at all."""
     rows, size = [np.zeros((0, n_v))], np.abs(W.diagonal()).max(initial=0.0)
     for law, start, mode in zip(step.law_rows, _starts(step, n_l), step.modes, strict=True):
-        if mode == "rolling" and law.mu:
+        if mode == "sticking" and law.mu:
             components = start + np.flatnonzero(law.used >= FORCE_1)
             values, vectors = np.linalg.eigh(W[np.ix_(components, components)])
             for vector in vectors.T[values > REPEATED * size]:

@@ -37,7 +37,7 @@ def test_a_sphere_rolls_with_two_sevenths_of_the_pull_as_friction(name):
     detector = Detector(state.model, materials={"default": Material(mu=0.5)})
     step = mf.AccelerationStep.detected(state, detector)
     outcome = solved(step, name)
-    assert step.modes == ["rolling"]
+    assert step.modes == ["sticking"]
     assert step.acceleration(outcome)[0] == pytest.approx(5 / 7 * G * np.sin(angle), abs=EXACT)
     np.testing.assert_allclose(
         outcome.impulses[0], [-2 / 7 * G * np.sin(angle), 0.0, G * np.cos(angle)], rtol=0.0, atol=EXACT
@@ -55,7 +55,7 @@ def test_friction_is_against_the_slip_that_there_is(name):
     assert mf.certify_step(step, outcome).worst < 1e-9
 
 
-def test_a_rolling_contact_that_cannot_hold_begins_to_slip():
+def test_a_sticking_contact_that_cannot_hold_begins_to_slip():
     angle, mu = 0.6, 0.05
     step = mf.AccelerationStep(*sphere_on_incline(angle, mu))
     outcome = solved(step)
@@ -64,9 +64,9 @@ def test_a_rolling_contact_that_cannot_hold_begins_to_slip():
 
 def test_directions_of_slip_may_be_given_for_contacts_at_rest():
     angle, mu = 0.1, 0.5
-    rolling = mf.AccelerationStep(*sphere_on_incline(angle, mu))
+    sticking = mf.AccelerationStep(*sphere_on_incline(angle, mu))
     about_to = mf.AccelerationStep(*sphere_on_incline(angle, mu), slip=[[1.0, 0.0, 0.0]])
-    assert (rolling.modes, about_to.modes) == (["rolling"], ["sliding"])
+    assert (sticking.modes, about_to.modes) == (["sticking"], ["sliding"])
     down = G * (np.sin(angle) - mu * np.cos(angle))
     assert about_to.acceleration(solved(about_to))[0] == pytest.approx(down, abs=EXACT)
 

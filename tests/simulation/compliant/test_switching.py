@@ -306,7 +306,7 @@ def test_feet_that_stick_are_judged_as_the_diagnosis_of_a_state_does():
     run = mf.simulate(scene, diagnose=True, dt=1e-6, duration=1e-5)
     state = run.state(len(run) - 1)
     found = mf.diagnose(mf.AccelerationStep.detected(state, scene.detector(), margin=1e-5, slip_speed=1e-3))
-    assert found.step.modes == ["rolling"] * 4
+    assert found.step.modes == ["sticking"] * 4
     assert run.margin[-1] == pytest.approx(found.margin, abs=1e-3)
     assert run.growth[-1] == -np.inf
     assert found.is_rigid
