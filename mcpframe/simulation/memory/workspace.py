@@ -65,7 +65,7 @@ FIGURES = {
 }
 WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
 """Parts that go there whole."""
-MEMORY_COUNTS = tuple(range(at.MOVED, at.AGREED + 1))
+MEMORY_COUNTS = tuple(range(at.MOVED, at.RESTED + 1))
 """Figures since the last record, of how many steps accelerations are known, and whether contacts yield."""
 
 

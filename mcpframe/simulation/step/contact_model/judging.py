@@ -367,8 +367,10 @@ def judge(I, IE, IP, XR, IS, XS, eigenvalues):
     put(XS, at.MARGIN, math.nan)
     put(XS, at.GROWTH, math.nan)
     put(XS, at.KINETIC, math.inf)
+    put(IS, at.RESTS, 0)
     if not list_rows(case):
         return
+    put(IS, at.RESTED, IS[at.RESTED] + 1 if IS[at.RESTS] != 0 else 0)
     n, m, M = IS[at.N_TOLD_NORMALS], IS[at.N_TOLD], IS[at.TOLD_A]
     if n == 0:
         return

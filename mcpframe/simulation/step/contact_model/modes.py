@@ -1,7 +1,8 @@
 """Modes: what of a closed contact is at its limit, group by group of its law.
 
-A group (`mcpframe.simulation.memory.law_groups`) is at its limit where its forces or moments say so; one of
-forces also where the contact is rigid and slides where the step begins. All others stick.
+A group (`mcpframe.simulation.memory.law_groups`) is at its limit where its forces or moments say so, unless
+its contact is rigid and has not slipped for some steps; friction also where that slides where the step
+begins. All others stick.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -39,7 +40,7 @@ from mcpframe.simulation.memory.law_groups import (
 from mcpframe.simulation.memory.slots import is_soft, key_of, material_of, normal_impulse_of, record_of
 from mcpframe.simulation.step.moving.edges import least_sum, nearest_corner
 from mcpframe.simulation.step.moving.motion import three
-from mcpframe.solving.stages import SEPARATING, SLIDING
+from mcpframe.solving.stages import SEPARATING, SLIDING, STICKING
 from mcpframe.spatial.algebra import dot
 
 AT_LIMIT = 1e-6
@@ -240,14 +241,24 @@ def slides_from_start(case, i, group):
 
 @callee
 def is_at_limit(case, i, group):
-    """Return whether a group of contact i, whose wrench is written, is at its limit."""
+    """Return whether a group of contact i, whose wrench is written, is at its limit.
+
+    Friction at its limit that does not slip may be about to; after some steps it is a corner that a solver
+    has chosen among the many answers of what rests, and holds.
+    """
+    IS, mode = case.IS, get(case.IS, case.IS[at.MODES] + i)
     if group.kind in (GIVEN, HELD):
         return group.kind == GIVEN
     if slides_from_start(case, i, group):
         return True
-    if case.IS[at.LASTS] != 0:
-        return get(case.IS, case.IS[at.MODES] + i) == SLIDING  # its friction is a mean along a way that turns
-    return share_of_limit(case, i, group) >= 1.0 - AT_LIMIT
+    if IS[at.LASTS] != 0:
+        return mode == SLIDING  # its friction is a mean along a way that turns
+    if share_of_limit(case, i, group) < 1.0 - AT_LIMIT:
+        return False
+    if group.c_1 < FORCE_1 or mode != STICKING or is_soft(case, i):
+        return True
+    put(IS, at.RESTS, 1)
+    return IS[at.RESTED] < IS[at.DWELL]
 
 
 @callee
