@@ -21,7 +21,7 @@ from mcpframe.simulation.step.contact_model.switching import (
     yield_from,
 )
 from mcpframe.simulation.step.layers import stored_energy
-from mcpframe.simulation.step.moving.travel import fastest_point
+from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping

@@ -32,7 +32,8 @@ from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.flight import fly
 from mcpframe.simulation.step.moving.lasting import lasts
 from mcpframe.simulation.step.moving.sections import narrowed, section
-from mcpframe.simulation.step.moving.travel import fastest_point, looks
+from mcpframe.simulation.step.moving.speeds import fastest_point
+from mcpframe.simulation.step.moving.travel import looks
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap

@@ -13,7 +13,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.adaptive.adapt import adapt
 from mcpframe.simulation.step.moving.closing import settle
-from mcpframe.simulation.step.moving.travel import fastest_point
+from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.touching import look, place_of
 

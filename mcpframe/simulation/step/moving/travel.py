@@ -22,26 +22,11 @@ import math
 from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, zero
-from mcpframe.multibody.memory.records import B_POSITION, B_VELOCITY, BODIES, BODY, N_BODIES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
+from mcpframe.simulation.step.moving.speeds import motion_within
 from mcpframe.simulation.step.touching import find
-from mcpframe.spatial.algebra import cross, dot, load_pair
-
-
-@inline
-def motion_within(run, X, body, reach):
-    """Return the velocity of the origin of a body, and what turning can add to points that far away."""
-    o = run.I[BODIES] + body * BODY
-    w, v = load_pair(X, o + B_VELOCITY)
-    return v + cross(w, load(X, o + B_POSITION)), math.sqrt(dot(w, w)) * reach
-
-
-@inline
-def speed_within(run, X, body, reach):
-    """Return a speed that no point of a body up to that far from its origin exceeds."""
-    v, turning = motion_within(run, X, body, reach)
-    return math.sqrt(dot(v, v)) + turning
+from mcpframe.spatial.algebra import dot
 
 
 @inline
@@ -67,17 +52,6 @@ def closing_speed(run, X, i, a, b):
     v_a, turn_a = shape_motion(run, X, a)
     v_b, turn_b = shape_motion(run, X, b)
     return dot(n, v_b - v_a) + turn_a + turn_b
-
-
-@callee
-def fastest_point(run, X):
-    """Return a speed that no point of any shape exceeds."""
-    fastest = 0.0
-    for k in range(run.I[N_BODIES]):
-        reach = get(run.XS, run.IS[at.BODY_REACH] + k)
-        if reach >= 0.0:
-            fastest = max(fastest, speed_within(run, X, k, reach))
-    return fastest
 
 
 @callee
