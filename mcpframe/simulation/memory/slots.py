@@ -85,7 +85,7 @@ ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, STATUS, BY_AUTO = (count() for _
 helped."""
 N_HISTORY, HELD, YIELDING, AGREED, RESTED = (count() for _ in range(5))
 """Steps whose accelerations are known, up to two; what pressed, and how, in the last; whether contacts that
-switch yield, and for how many steps they could have been rigid; for how many friction at its limit has not
+switch yield, and for how many steps they could have been rigid; for how many some rigid contact has not
 slipped."""
 N_OUT_IMPACTS = count()
 FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
@@ -116,8 +116,8 @@ FIGURE, HIT_FIGURE = number(), number()
 
 UNIQUE, RESTS, N_REFERRED, N_NOTED = (count() for _ in range(4))
 MARGIN, GROWTH, JUMP, LAYER_ENERGY, WHEN, PART, REFERRED_AT = (number() for _ in range(7))
-"""Of the step that was judged last: which test has told whether its answer is unique, whether friction at its
-limit has not slipped, margin, growth; jump of the forces where it was switched before it, NaN if not, and
+"""Of the step that was judged last: which test has told whether its answer is unique, whether some rigid
+contact has not slipped, margin, growth; jump of the forces where it was switched before it, NaN if not, and
 energy of the layer. Time of what is looked at;
 length of the last part; contacts with a reference, and since when; contacts whose forces are noted."""
 N_TOLD_LIMITS, N_TOLD_NORMALS, N_TOLD, N_TOLD_ALL = (count() for _ in range(4))

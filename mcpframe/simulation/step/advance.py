@@ -104,7 +104,7 @@ def record(run, X, time):
     if run.IS[at.ADAPTIVE] != 0:
         spread(run.I, X, run.IA, run.IT, run.XT)
         I, W = run.IT, run.XT
-    potential = get(energy, 1) + stored_energy(run)
+    potential = get(energy, 1) + stored_energy(run, X)
     record_step(run, I, W, time, get(energy, 0), potential, run.IS[at.N_HITS])
 
 

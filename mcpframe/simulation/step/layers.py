@@ -24,8 +24,9 @@ from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, is_soft, key_of, layer_of, material_of, record_of
 from mcpframe.simulation.step import host
+from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.motion import three
-from mcpframe.simulation.step.touching import place_of, take_touching
+from mcpframe.simulation.step.touching import approach, place_of, take_touching
 from mcpframe.solving.stages import SHIFTS, SOFTNESS
 from mcpframe.spatial.algebra import cross, dot
 
@@ -127,8 +128,11 @@ def remember(run, X, h):
 
 
 @callee
-def remembered_energy(run, k):
-    """Return what the springs of remembered layer k store where its contact was found last."""
+def remembered_energy(run, X, k):
+    """Return what the springs of remembered layer k store after a step to X, where its contact was found.
+
+    They have gone a whole step from where they were asked, the middle of it with the midpoint rule.
+    """
     IS, XS, ID = run.IS, run.XS, run.ID
     law, row = get(IS, IS[at.MEMORY_LAWS] + k), IS[at.MEMORIES] + k * IS[at.MEMORY_WIDTH]
     key = get(IS, IS[at.MEMORY_KEYS] + k)
@@ -138,16 +142,18 @@ def remembered_energy(run, k):
     n, memory = load(XS, row), load(XS, row + 4)
     offset = dot(n, memory)
     stretch = memory - offset * n
-    layer, depth = IS[at.LAYERS] + at.LAYER_ROOM * law, offset - at.found_gap(run, where)
-    return layer_energy(XS, layer, depth, dot(stretch, stretch))
+    contact, record = ID[found.CONTACTS] + where * ROW, ID[found.RECORDS] + where * RECORD
+    speed = approach(run.I, X, ID, contact, run.XD, record)
+    gap = at.found_gap(run, where) + first_share(run) * XS[at.PART] * speed
+    return layer_energy(XS, IS[at.LAYERS] + at.LAYER_ROOM * law, offset - gap, dot(stretch, stretch))
 
 
 @callee
-def stored_energy(run):
-    """Return what the springs of all layers store where the contacts were found last."""
+def stored_energy(run, X):
+    """Return what the springs of all layers store after a step to X, where contacts were found."""
     total = 0.0
     for k in range(run.IS[at.N_REMEMBERED]):
-        total += remembered_energy(run, k)
+        total += remembered_energy(run, X, k)
     return total
 
 

@@ -29,6 +29,8 @@ from mcpframe.simulation.memory.slots import (
 )
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
+from mcpframe.simulation.step.moving.drift import first_share
+from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.spatial.algebra import cross, dot, load_pair
 
 call_detect = by_address(detect_contacts)
@@ -46,11 +48,19 @@ def look(run, Y, margin):
     return find(run, Y, margin)
 
 
+@callee
+def layer_reach(run, Y):
+    """Return how far two points of bodies can come nearer until the springs of layers are asked again."""
+    return 2.0 * (1.0 + first_share(run)) * run.XS[at.DT] * fastest_point(run, Y)
+
+
 @inline
 def find(run, Y, margin):
     """Find the contacts of a state whose bodies are placed; where they have references, those of WHEN."""
     code, referred = at.DONE, run.IS[at.N_REFERRED] > 0
     reach = margin + farthest_reference(run) if referred else margin
+    if run.IS[at.SOFT] != 0:
+        reach += layer_reach(run, Y)
     put(run.XD, found.MARGIN, reach)
     n = call_detect(run.A[at.DETECT], (run.I, Y, run.ID, run.XD))
     if n == found.ROOM:
@@ -197,6 +207,23 @@ def take_limit(run, X, i, gap, n):
 
 
 @callee
+def takes_part(run, X, i):
+    """Return whether contact i of the last detection, made at X, takes part in a step.
+
+    One with a layer does as soon as it arrives before its springs are asked again: they begin where it is
+    open, or they would store what nothing has pressed into them.
+    """
+    ID, XS, gap = run.ID, run.XS, found_gap(run, i)
+    contact, record = ID[found.CONTACTS] + i * ROW, ID[found.RECORDS] + i * RECORD
+    if gap <= XS[at.PENETRATION]:
+        return True
+    speed = approach(run.I, X, ID, contact, run.XD, record)
+    if has_layer(run, get(ID, contact + found.C_MATERIAL)):
+        return gap + min((1.0 + first_share(run)) * XS[at.DT] * speed, 0.0) <= XS[at.NEAR]
+    return gap <= XS[at.NEAR] and speed >= -XS[at.REST_SPEED]
+
+
+@callee
 def take_touching(run, X, which_limits):
     """Keep what touches at the state whose contacts the last detection has found.
 
@@ -219,9 +246,7 @@ def take_touching(run, X, which_limits):
             n += 1
     for i in range(n_found(run)):
         contact, record = ID[found.CONTACTS] + i * ROW, ID[found.RECORDS] + i * RECORD
-        gap = found_gap(run, i)
-        fast = gap > XS[at.PENETRATION] and approach(run.I, X, ID, contact, XD, record) < -XS[at.REST_SPEED]
-        if fast and not has_layer(run, get(ID, contact + found.C_MATERIAL)):
+        if not takes_part(run, X, i):
             continue
         if n == IS[at.CAPACITY]:
             return at.NO_ROOM
@@ -229,7 +254,7 @@ def take_touching(run, X, which_limits):
             put(IS, IS[at.TOUCHING] + n * ROW + k, get(ID, contact + k))
         for k in range(RECORD):
             put(XS, record_of(run, n) + k, get(XD, record + k))
-        put(XS, IS[at.GAPS] + n, gap)
+        put(XS, IS[at.GAPS] + n, found_gap(run, i))
         n += 1
     put(IS, at.N_TOUCHING, n)
     return at.DONE

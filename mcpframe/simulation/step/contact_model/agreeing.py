@@ -72,13 +72,13 @@ def largest_force(run):
 
 
 @callee
-def stored_by_switched(run):
+def stored_by_switched(run, X):
     """Return the energy of the layers that contacts have for a time."""
     IS, total = run.IS, 0.0
     for k in range(IS[at.N_REMEMBERED]):
         law = get(IS, IS[at.MEMORY_LAWS] + k)
         if get(IS, IS[at.LAYER_KINDS] + law) == at.SWITCHED:
-            total += remembered_energy(run, k)
+            total += remembered_energy(run, X, k)
     return total
 
 
@@ -136,7 +136,7 @@ def keeps_modes(run, X, i):
 @callee
 def is_settled(run, X):
     """Return whether the layer has settled, and would be left in the modes that it has, everywhere."""
-    if run.XS[at.KINETIC] > run.XS[at.MOVING] * stored_by_switched(run):
+    if run.XS[at.KINETIC] > run.XS[at.MOVING] * stored_by_switched(run, X):
         return False
     for i in range(run.IS[at.N_TOUCHING]):
         if key_of(run, i) >= 0 and is_asked(run, i) and not keeps_modes(run, X, i):

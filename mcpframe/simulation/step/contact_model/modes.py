@@ -1,8 +1,8 @@
 """Modes: what of a closed contact is at its limit, group by group of its law.
 
 A group (`mcpframe.simulation.memory.law_groups`) is at its limit where its forces or moments say so, unless
-its contact is rigid and has not slipped for some steps; friction also where that slides where the step
-begins. All others stick.
+its contact is rigid and does not slip, and some have not for a while; friction also where that slides where
+the step begins. All others stick.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -243,8 +243,8 @@ def slides_from_start(case, i, group):
 def is_at_limit(case, i, group):
     """Return whether a group of contact i, whose wrench is written, is at its limit.
 
-    Friction at its limit that does not slip may be about to; after some steps it is a corner that a solver
-    has chosen among the many answers of what rests, and holds.
+    Friction at its limit that does not slip may be about to, where a run begins; after some steps at rest it
+    is a corner that a solver has chosen among many answers, and holds.
     """
     IS, mode = case.IS, get(case.IS, case.IS[at.MODES] + i)
     if group.kind in (GIVEN, HELD):
@@ -253,12 +253,11 @@ def is_at_limit(case, i, group):
         return True
     if IS[at.LASTS] != 0:
         return mode == SLIDING  # its friction is a mean along a way that turns
-    if share_of_limit(case, i, group) < 1.0 - AT_LIMIT:
-        return False
-    if group.c_1 < FORCE_1 or mode != STICKING or is_soft(case, i):
-        return True
-    put(IS, at.RESTS, 1)
-    return IS[at.RESTED] < IS[at.DWELL]
+    holds = group.c_1 >= FORCE_1 and mode == STICKING and not is_soft(case, i)
+    if holds:
+        put(IS, at.RESTS, 1)
+    at_limit = share_of_limit(case, i, group) >= 1.0 - AT_LIMIT
+    return at_limit and not (holds and IS[at.RESTED] >= IS[at.DWELL])
 
 
 @callee

@@ -132,7 +132,7 @@ def begin_to_yield(run, X):
     put(XS, at.JUMP, jump)
     put(IS, at.YIELDING, 1)
     put(IS, at.AGREED, 0)
-    put(XS, at.LAYER_ENERGY, stored_energy(run))
+    put(XS, at.LAYER_ENERGY, stored_energy(run, X))
 
 
 @callee
@@ -204,7 +204,7 @@ def is_to_yield(run, X, time):
     show_problem(run, X, time)
     call_judge(run.A[at.JUDGE], (run.I, run.IE, run.IP, run.XR, IS, XS, run.A[at.EIGENVALUES]))
     if IS[at.YIELDING] != 0 and not XS[at.JUMP] >= 0.0:
-        put(XS, at.LAYER_ENERGY, stored_energy(run))
+        put(XS, at.LAYER_ENERGY, stored_energy(run, X))
     return IS[at.SWITCHES] == at.BOTH and IS[at.YIELDING] == 0 and is_doubtful(run)
 
 
@@ -247,7 +247,7 @@ def after_step(run, X, time):
             begin_to_yield(run, X)
     elif IS[at.SWITCHES] == at.BOTH and IS[at.AGREED] >= IS[at.DWELL]:
         put(XS, at.JUMP, XS[at.RIGID_JUMP])
-        put(XS, at.LAYER_ENERGY, stored_energy(run))
+        put(XS, at.LAYER_ENERGY, stored_energy(run, X))
         become_rigid(run, X, time)
         return look(run, X, XS[at.NEAR])
     return at.DONE
