@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
@@ -55,7 +56,18 @@ def _contact_model(trajectory: Trajectory) -> list[tuple[str, str, bool]]:
     lowest = np.nanmin(trajectory.margin, initial=np.inf)
     margin = f", margin at least {lowest:.3g}" if np.isfinite(lowest) else ""
     text = f"rigid forces unique in {unique} of {int(told.sum())} steps{margin}; compliant in {yields}"
+    untold = int((_presses(trajectory) & ~told).sum())
+    if untold:
+        text += f"; {untold} with too much that presses were not judged"
     return [("contact model", text, True), *(("", str(switch), True) for switch in trajectory.switches)]
+
+
+def _presses(trajectory: Trajectory) -> NDArray[np.bool_]:
+    """Return in which steps some contact presses."""
+    step = np.repeat(np.arange(len(trajectory)), trajectory.n_contacts)
+    presses = np.zeros(len(trajectory), dtype=bool)
+    presses[step[trajectory.contacts.impulse.any(axis=1)]] = True
+    return presses
 
 
 def _found(scene: Scene, trajectory: Trajectory) -> list[tuple[str, str, bool]]:

@@ -10,6 +10,8 @@ from mcpframe.simulation.engine import Engine
 
 SAME = 1e-9
 """Metres and radians after a thousand steps of the same scheme."""
+SAME_FORCE = 1e-8
+"""Newtons: stiffnesses of some kN/m times some of that."""
 NEAR = {"semi_implicit_euler": {1: 1e-9, 2: 1e-9}, "midpoint": {1: 0.01e-3, 2: 0.1e-3}}
 """Metres: the reference is of semi-implicit Euler, its contacts are on the object."""
 
@@ -80,3 +82,38 @@ def test_runs_of_the_compiled_loop_follow_the_reference(example, scale, integrat
     off = np.abs(run.theta[:, :2] - reference["q"][1:, :2]).max(axis=0)
     assert off.max() < NEAR[integrator][example]
     assert len(run.impacts) == 0
+
+
+def tangential_columns(example, run, path):
+    """Forces along n and t, from link to object and with n = R90 t, and stretches [steps, 4]; NaN for none.
+
+    By the normals of where steps began, on the reference's path.
+    """
+    motion, columns = EXAMPLES[example], np.full((3, len(run.time), 4), np.nan)
+    motion.detector.contacts(motion.state(0.0), 1e-6)
+    keys, ends = motion.detector.key.tolist(), np.cumsum(run.n_contacts)
+    for k, q in enumerate(path):
+        found = motion.detector.contacts(motion.model.state(q), 5e-3)
+        axes = dict(zip(motion.detector.key.tolist(), found.axes, strict=True))
+        for row in range(ends[k] - run.n_contacts[k], ends[k]):
+            n = -axes[key := int(run.contacts.key[row])][0]  # links are A
+            force, t = -run.contacts.impulse[row] / 1e-3, np.array([n[1], -n[0], 0.0])
+            columns[:, k, keys.index(key)] = force @ n, force @ t, -run.contacts.stretch[row] @ t
+    return columns
+
+
+@needs_reference
+@pytest.mark.parametrize("scale", ["0.001", "0.0005"])
+@pytest.mark.parametrize("example", [1, 2])
+def test_all_that_the_reference_tells_of_implicit_steps_is_found_again(example, scale):
+    """Coordinates, rates, forces and stretches of contacts; what is open is not recorded."""
+    reference = np.load(SHARED / f"ex{example}_implicit_ff_s{scale}.npz")
+    run = compliant_run(example, float(scale), integrator="semi_implicit_euler")
+    assert np.abs(run.theta - reference["q"][1:]).max() < SAME
+    assert np.abs(run.theta_dot - reference["qd"][1:]).max() < SAME
+    normal, friction, stretch = tangential_columns(example, run, reference["q"][:-1])
+    closed = ~np.isnan(normal)
+    assert np.abs(reference["lam"][1:][~closed]).max(initial=0.0) < SAME_FORCE
+    found = {"lam": (normal, SAME_FORCE), "lamT": (friction, SAME_FORCE), "dT": (stretch, SAME)}
+    for name, (values, most) in found.items():
+        assert np.abs(values - reference[name][1:])[closed].max() < most

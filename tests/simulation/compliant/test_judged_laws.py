@@ -6,12 +6,15 @@ o   o ->
 """
 
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import mcpframe as mf
+from mcpframe.commands.run_summary import summary
 from mcpframe.contact.contact_motion import contact_velocities
 from mcpframe.contact.law import FORCE_1, FORCE_2, FORCE_N, MOMENT_1, MOMENT_2, MOMENT_N
 from mcpframe.diagnosis.p_matrix import margin_of
@@ -165,6 +168,34 @@ def test_a_box_that_slides_on_four_corners_is_told_to_be_held_in_many_ways():
     table = run.contacts_at(len(run) - 1)
     assert table.impulse[:, 2].sum() / 1e-3 == pytest.approx(weight, rel=1e-2)
     assert table.impulse[:, 2].min() / 1e-3 > 0.1 * weight
+
+
+def many_feet(together):
+    """Forty feet on the floor: of one body, or of forty."""
+    places = [mf.Pose((0.2 * (k % 8), 0.2 * (k // 8), 0.1)) for k in range(40)]
+    if together:
+        links = [mf.Link("body", mass=1.0, inertia=np.eye(3),
+                         geometry=tuple(Geometry(Sphere(0.1), place) for place in places))]  # fmt: skip
+    else:
+        links = [mf.Link(f"ball_{k}", pose=place, mass=1.0, inertia=np.eye(3), geometry=Geometry(Sphere(0.1)))
+                 for k, place in enumerate(places)]  # fmt: skip
+    model = mf.Model(links, gravity=(0.0, 0.0, -9.81), geometry=(Geometry(Plane()),))
+    return mf.Scene(model, materials=mf.Material(0.5))
+
+
+def test_more_normals_than_a_body_has_ways_to_move_are_too_many_whatever_there_is_room_for():
+    run = mf.simulate(many_feet(True), contact_model="auto", duration=0.01)
+    assert [(switch.time, switch.to) for switch in run.switches] == [(0.0, "compliant")]
+    assert (run.unique[1:] == -6).all()
+
+
+def test_what_is_too_much_to_be_judged_stays_rigid_and_is_told():
+    run = mf.simulate(many_feet(False), contact_model="auto", duration=0.01)
+    assert run.switches == []
+    assert (run.unique == 0).all()
+    table = Console(width=200, file=StringIO())
+    table.print(summary(run))
+    assert "10 with too much that presses were not judged" in table.file.getvalue()
 
 
 def two_boxes():

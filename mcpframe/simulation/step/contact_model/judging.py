@@ -154,6 +154,15 @@ def list_normals(case, most):
 
 
 @callee
+def n_asked(case):
+    """Return how many normals there are, with room for them or without."""
+    n = 0
+    for i in range(case.IS[at.N_TOUCHING]):
+        n += 1 if is_asked(case, i) else 0
+    return n
+
+
+@callee
 def list_stuck(case, m, size, moments, most):
     """Write rows of forces, or of moments, that stick, from row m on; return the next, -1 without room."""
     IS, form = case.IS, case.IE[loops.N_ROWS]
@@ -369,6 +378,7 @@ def judge(I, IE, IP, XR, IS, XS, eigenvalues):
     put(XS, at.KINETIC, math.inf)
     put(IS, at.RESTS, 0)
     if not list_rows(case):
+        put(IS, at.UNIQUE, UNDETERMINED if n_asked(case) > I[N_DOFS] else UNTOLD)
         return
     put(IS, at.RESTED, IS[at.RESTED] + 1 if IS[at.RESTS] != 0 else 0)
     n, m, M = IS[at.N_TOLD_NORMALS], IS[at.N_TOLD], IS[at.TOLD_A]
