@@ -11,7 +11,7 @@ from numba import types
 
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, kernel
 from mcpframe.multibody.kernels.articulated import free_accelerations, sweep
-from mcpframe.multibody.kernels.compliance import compliance_of_lanes, support_tree
+from mcpframe.multibody.kernels.compliance import compliance_of_lanes
 from mcpframe.multibody.kernels.kinematics import kinematics, take_inputs, velocities
 from mcpframe.multibody.kernels.mass import (
     clear_push,
@@ -29,6 +29,7 @@ from mcpframe.multibody.kernels.nodes import (
     lanes_of_nodes,
     velocities_of_nodes,
 )
+from mcpframe.multibody.kernels.support_tree import support_tree
 
 NOTHING, PLACED, SWEPT, KICKED = range(4)
 COMPLIANCE, VELOCITIES, BIAS, JACOBIAN = range(4)
