@@ -220,16 +220,21 @@ def entry(case, r, c, columns):
 
 
 @callee
+def eliminate(XS, M, width, k, first, end):
+    """Eliminate row and column k from rows and columns of a matrix, the first up to the end, in place."""
+    pivot = get(XS, M + k * width + k)
+    for i in range(first, end):
+        share = get(XS, M + i * width + k) / pivot
+        if share != 0.0:
+            for j in range(first, end):
+                put(XS, M + i * width + j, get(XS, M + i * width + j) - share * get(XS, M + k * width + j))
+
+
+@callee
 def eliminate_last(XS, M, n, width, least):
     """Eliminate row and column n of a matrix in place, unless their pivot is no more than that."""
-    pivot = get(XS, M + n * width + n)
-    if abs(pivot) <= least:
-        return
-    for i in range(n):
-        share = get(XS, M + i * width + n) / pivot
-        if share != 0.0:
-            for j in range(n):
-                put(XS, M + i * width + j, get(XS, M + i * width + j) - share * get(XS, M + n * width + j))
+    if abs(get(XS, M + n * width + n)) > least:
+        eliminate(XS, M, width, n, 0, n)
 
 
 @callee
@@ -291,11 +296,8 @@ def is_determined(case):
             return False
         energy += 0.5 * own * own / pivot
         for i in range(k + 1, m):
-            share = get(XS, S + i * m + k) / pivot
-            if share != 0.0:
-                put(XS, v + i, get(XS, v + i) - share * own)
-                for j in range(k + 1, m):
-                    put(XS, S + i * m + j, get(XS, S + i * m + j) - share * get(XS, S + k * m + j))
+            put(XS, v + i, get(XS, v + i) - get(XS, S + i * m + k) / pivot * own)
+        eliminate(XS, S, m, k, k + 1, m)
     put(XS, at.KINETIC, energy)
     return True
 
@@ -327,11 +329,7 @@ def write_soft(case):
     m, limits = IS[at.N_TOLD], IS[at.N_TOLD_LIMITS]
     copy_part(XS, IS[at.TOLD_A], m, 0, m, S)
     for k in range(limits):
-        pivot = get(XS, S + k * m + k)
-        for i in range(k + 1, m):
-            share = get(XS, S + i * m + k) / pivot
-            for j in range(k + 1, m):
-                put(XS, S + i * m + j, get(XS, S + i * m + j) - share * get(XS, S + k * m + j))
+        eliminate(XS, S, m, k, k + 1, m)
     copy_part(XS, S, m, limits, m - limits, S)
     return m - limits
 
