@@ -396,8 +396,15 @@ def put_shift(run, i, speed):
 
 
 @inline
+def slip_shift_of(run, i):
+    """Return the speeds that are added to the tangential velocities of what touches."""
+    slips = run.IS[SHIFTS] + N_SHIFTS * i + 1
+    return get(run.XS, slips), get(run.XS, slips + 1)
+
+
+@inline
 def put_slip_shift(run, i, first, second):
-    """Set the speeds that are added to the tangential velocities of what touches."""
+    """Set those speeds."""
     put(run.XS, run.IS[SHIFTS] + N_SHIFTS * i + 1, first)
     put(run.XS, run.IS[SHIFTS] + N_SHIFTS * i + 2, second)
 

@@ -39,7 +39,7 @@ from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
 from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import ROW, find, opening_speed, relative_velocity
-from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise
+from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise, hold
 from mcpframe.spatial.algebra import dot
 
 
@@ -101,6 +101,22 @@ def outlasts(run, X, h):
 
 
 @callee
+def push_again(run, Y, h):
+    """Push as the trial of h did that led to Y; where that has no answer from elsewhere, hold everything."""
+    IS, rise = run.IS, 0.0
+    if IS[at.ALL_HELD] != 0:
+        ask_to_hold(run, h)
+    else:
+        rise = ask_to_rise(run, h)
+    for k in range(IS[at.N_TOUCHING]):
+        put_shift(run, k, get(run.XS, IS[at.STRIKING_GAPS] + k))
+    code = push(run, run.Z, h, STEP, False, rise)
+    if code == at.NO_SOLUTION:
+        code = hold(run, Y, h)
+    return code
+
+
+@callee
 def record_jam(run, X, Y, h):
     """Record the push of h that led from X to Y as an impact where it is a jam.
 
@@ -113,14 +129,8 @@ def record_jam(run, X, Y, h):
         put(XS, IS[at.STRIKING_GAPS] + k, shift_of(run, k))
     jam = outlasts(run, X, h)
     code = kick(run, X, h, True)
-    if IS[at.ALL_HELD] != 0:
-        ask_to_hold(run, h)
-    else:
-        ask_to_rise(run, h)
-    for k in range(IS[at.N_TOUCHING]):
-        put_shift(run, k, get(XS, IS[at.STRIKING_GAPS] + k))
     if code == at.DONE:
-        code = push(run, run.Z, h, STEP, False, 0.0)
+        code = push_again(run, Y, h)
     if code == at.DONE and jam:
         before = kinetic_energy(run, X)
         keep_rates(run, X, IS[at.COMPRESSED])

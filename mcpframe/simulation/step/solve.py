@@ -12,7 +12,7 @@ from mcpframe.jit import by_address, callee, cycles, inline, matrix_window, wind
 from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.problem.cone import DISC_DOUBLES, DISC_INTEGERS, JUDGING, certify_cones
-from mcpframe.problem.residual import certify_dense
+from mcpframe.problem.residual import LAST_BITS, certify_dense
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.islands import own_key, row_of, rows_of
@@ -202,6 +202,25 @@ def solve_natively(run, warm):
 
 
 @callee
+def is_drowned(run):
+    """Return whether impulses are so large that rounding alone breaks the tolerance of a row.
+
+    So large are those of a problem without a solution, on their way to infinity, see `problem.residual`.
+    """
+    IP, XR, n = run.IP, run.XR, run.IP[N_ROWS]
+    z, largest = run.IS[at.OWN_Z], 0.0
+    for i in range(n):
+        largest = max(largest, abs(get(run.XS, z + i)))
+    for i in range(n if largest > 1.0 else 0):
+        terms = 0.0
+        for j in range(n):
+            terms += abs(get(XR, IP[M_AT] + i * n + j)) * abs(get(run.XS, z + j))
+        if LAST_BITS * terms > run.XS[at.TOL] * (1.0 + abs(get(XR, IP[Q_AT] + i))):
+            return True
+    return False
+
+
+@callee
 def solve_problem(run, X, kind, rise):
     """Solve the problem of the formulation; return DONE, NO_SOLUTION or RAISED.
 
@@ -214,7 +233,8 @@ def solve_problem(run, X, kind, rise):
     clock = cycles()
     code = at.DONE
     solved = IS[at.HOST_SOLVE] == 0 and solve_natively(run, warm)
-    if not solved and IS[at.HOST_SOLVE] == 0 and rise > 0.0 and IS[at.ADAPTIVE] != 0:
+    clusters_rise = rise > 0.0 and IS[at.ADAPTIVE] != 0 and IS[at.HOST_SOLVE] == 0
+    if clusters_rise and (not solved or is_drowned(run)):
         code = at.NO_SOLUTION
     elif not solved:
         code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)

@@ -21,6 +21,7 @@ from mcpframe.simulation.memory.slots import (
     put_shift,
     put_slip_shift,
     shift_of,
+    slip_shift_of,
     start_gap_of,
 )
 from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, SINKING
@@ -117,9 +118,20 @@ def rise_of(run, gap):
     return min(RISING * max(-gap, 0.0) / run.XS[at.DT], run.XS[at.RISE])
 
 
+@inline
+def asked_speed(run, i):
+    """Return the speed that is asked of what touches: of rising, and of slips.
+
+    Contacts of one stiff body can be asked for what none of its motions has; where nothing is asked, rest
+    is an answer.
+    """
+    first, second = slip_shift_of(run, i)
+    return max(-shift_of(run, i), abs(first), abs(second))
+
+
 @callee
 def ask_to_rise(run, h):
-    """Have what touches be met without a gap in the middle of the next step; return the speed of rising.
+    """Have what touches be met without a gap in the middle of the next step; return the speed that is asked.
 
     What has sunk in rises by the share of its depth that a step of h is to remove. Rows look ahead, see
     `kick`; steps of h and dt follow each other.
@@ -134,7 +146,7 @@ def ask_to_rise(run, h):
         wandering = reference_rate(run, key_of(run, i), run.XS[at.TIME] + first_share(run) * h, apart)
         put_shift(run, i, grown - wandering + (gap / apart if gap > 0.0 else -rise))
         put_slip_shift(run, i, get(run.XS, ahead + 1), get(run.XS, ahead + 2))
-        fastest = max(fastest, rise, -shift_of(run, i))
+        fastest = max(fastest, rise, asked_speed(run, i))
     return fastest
 
 
@@ -172,14 +184,23 @@ def deepest_sinking(run, Y):
 def ask_for_sinking(run, Y, h):
     """Have what would sink in where the last trial leads rise by as much in what is left after the kick.
 
-    Return the largest speed of rising.
+    Return the largest speed that is asked.
     """
     rise, left = 0.0, (1.0 - first_share(run)) * h
     for i in range(run.IS[at.N_TOUCHING]):
         put_shift(run, i, shift_of(run, i) + sinking(run, Y, i) / left)
         if not is_soft(run, i):
-            rise = max(rise, -shift_of(run, i))
+            rise = max(rise, asked_speed(run, i))
     return rise
+
+
+@callee
+def hold(run, Y, h):
+    """Push so that everything is held as it is, and write to Y where that leads."""
+    put(run.IS, at.ALL_HELD, 1)
+    ask_to_hold(run, h)
+    code = push(run, run.Z, h, STEP, False, 0.0)
+    return go(run, Y, h) if code == at.DONE else code
 
 
 @callee
@@ -189,9 +210,9 @@ def first_trial(run, X, Y, h, again, margin):
     rise = ask_to_rise(run, h)
     code = try_push(run, X, Y, h, again, margin, rise)
     if code == at.NO_SOLUTION:
-        put(run.IS, at.ALL_HELD, 1)
-        ask_to_hold(run, h)
-        code = try_push(run, X, Y, h, False, margin, 0.0)
+        code = hold(run, Y, h)
+        put(run.XS, at.WHEN, run.XS[at.TIME] + h)
+        code = find(run, Y, margin) if code == at.DONE else code
     return code
 
 
