@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 class Four:
-    """Four doubles on which `a + b`, `a - b`, `a * b`, `s * a` and `-a` act at once."""
+    """Four doubles on which `a + b`, `a - b`, `a * b`, `a / b`, `s * a` and `-a` act at once."""
 
     __slots__ = ("values",)
     __array_ufunc__ = None  # a number of numpy's leaves `s * a` to this class
@@ -28,6 +28,9 @@ class Four:
 
     def __mul__(self, other: Four) -> Four:
         return Four(self.values * other.values)
+
+    def __truediv__(self, other: Four) -> Four:
+        return Four(self.values / other.values)
 
     def __rmul__(self, scale: float) -> Four:
         return Four(scale * self.values) if isinstance(scale, float) else NotImplemented
@@ -83,6 +86,11 @@ def total(a: Four) -> Any:
     """Return (x + z) + (y + w)."""
     x, y, z, w = a.values
     return (x + z) + (y + w)
+
+
+def spread_total(a: Four) -> Four:
+    """Return the total in every lane."""
+    return Four(np.full(4, total(a)))
 
 
 def transpose(a: Four, b: Four, c: Four, d: Four) -> tuple[Four, ...]:

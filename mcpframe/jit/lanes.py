@@ -1,8 +1,8 @@
 """Four doubles in one register: the type that 3-vectors have inside the kernels (the fourth lane is zero).
 
-In compiled code `a + b`, `a - b`, `a * b`, `s * a` and `-a` act on all lanes at once, so that a kernel
-reads like the algebra it stands for. Arrays are flat; `load` and `store` move four consecutive entries,
-`get` and `put` one, all without bounds checks and without negative indices.
+In compiled code `a + b`, `a - b`, `a * b`, `a / b`, `s * a` and `-a` act on all lanes at once, so that a
+kernel reads like the algebra it stands for. Arrays are flat; `load` and `store` move four consecutive
+entries, `get` and `put` one, all without bounds checks and without negative indices.
 
 None of these functions runs outside compiled code, unless kernels run uncompiled: then they are those of
 `mcpframe.jit.four`. `mcpframe.multibody.reference.operators` does the same mathematics in plain numpy.
@@ -172,6 +172,17 @@ def total(typingctx: Any, a: Any) -> Any:
     return types.float64(lanes), codegen
 
 
+@primitive(four.spread_total)
+def spread_total(typingctx: Any, a: Any) -> Any:
+    """Return the sum of the lanes in every lane, to the bits of `total`; a sum that goes on as lanes."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        halves = builder.fadd(args[0], _shuffle(builder, args[0], args[0], [2, 3, 0, 1]))
+        return builder.fadd(halves, _shuffle(builder, halves, halves, [1, 0, 3, 2]))
+
+    return lanes(lanes), codegen
+
+
 @primitive(four.transpose)
 def transpose(typingctx: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
     """Return the columns of the 4 x 4 matrix whose rows are a, b, c, d."""
@@ -210,7 +221,12 @@ def _register(op: Callable[..., Any], instruction: str) -> None:
         return getattr(builder, instruction)(args[0], args[1], flags=_FLAGS)
 
 
-for _op, _instruction in ((operator.add, "fadd"), (operator.sub, "fsub"), (operator.mul, "fmul")):
+for _op, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
     _register(_op, _instruction)
 
 

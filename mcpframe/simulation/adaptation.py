@@ -26,11 +26,13 @@ from mcpframe.multibody.adaptive.packing import Measure, pack_whole, pinned_link
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.multibody.state import State
-from mcpframe.scene.controllers import Constant, Controller
+from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller
 from mcpframe.scene.scene import Scene
 from mcpframe.scene.settings import Adaptive
 from mcpframe.simulation.memory import adaptive_slots as whole
+from mcpframe.simulation.memory import drive_slots
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.drive_packing import has_kernel, parts_of
 from mcpframe.simulation.memory.sizes import ShapeSizes
 from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.step.adaptive.adapt import adapt
@@ -81,6 +83,7 @@ class Adaptation(WholeBody):
         sizes: of its shapes.
         work: arrays of the run, filled for the whole.
         closures: IE, XE and IQ of the run.
+        drives: IF and XF of the run.
         addresses: of its kernels.
     """
 
@@ -91,18 +94,20 @@ class Adaptation(WholeBody):
         sizes: ShapeSizes,
         work: Workspace,
         closures: tuple[Indices, Array, Indices],
+        drives: tuple[Indices, Array],
         addresses: Indices,
     ) -> None:
         start, by_clusters = scene.initial_state(), has_clusters(detector)
         super().__init__(start)
         if by_clusters:
             take_clusters(detector)
-        settings, self._closures, self._addresses = scene.adaptive, closures, addresses
-        self._built = False
+        settings, self._outer, self._addresses = scene.adaptive, (*closures, *drives), addresses
+        self._written: tuple[NDArray[Any], ...] = ()
         assert settings is not None
         IE, XE, _ = closures
         self.IT, self.XT = start.I, aligned_copy(start.X)
-        pinned = pinned_links(scene.model, active_links(scene.model, settings.pinned))
+        asked = active_links(scene.model, settings.pinned) | driven_links(scene)
+        pinned = pinned_links(scene.model, asked)
         self.IA, self.XA = pack_whole(
             scene.model,
             pinned,
@@ -114,6 +119,7 @@ class Adaptation(WholeBody):
             loop=int(IE[loops.N_LOOPS]),
             half=int(IE[loops.N_HALVES]),
             term=int(IE[loops.N_TERMS]),
+            number=drive_slots.DRIVE.part(*drives, drive_slots.NUMBERS).size,
         )
         self.IA[whole.INTERVAL], self.IA[whole.BY_CLUSTERS] = settings.interval, by_clusters
         self.IA[whole.AT_CONTACTS] = AT_CONTACTS[settings.at_contacts]
@@ -135,6 +141,7 @@ class Adaptation(WholeBody):
             whole.LOOP_NODES: loops.MEMORY.part(IE, XE, loops.NODES),
             whole.HALF_BODIES: loops.MEMORY.part(IE, XE, loops.HALF_BODY),
             whole.TERMS: loops.MEMORY.part(IE, XE, loops.TERMS),
+            whole.DRIVE_NUMBERS: drive_slots.DRIVE.part(*drives, drive_slots.NUMBERS),
         }
         for part, values in contents.items():
             whole.WHOLE.part(self.IA, self.XA, part)[:] = values
@@ -152,17 +159,24 @@ class Adaptation(WholeBody):
     def begin(self, state: State, states: Sequence[Array], detector: Detector, work: Workspace) -> None:
         """Write the clusters of the active joints; a run begins with a choice.
 
-        Pieces are written anew where the whole stands elsewhere than the last steps have left it.
+        Pieces are written anew where the whole stands elsewhere than the last steps have left it; nothing is
+        where it goes on from there.
         """
-        here = self._built and np.array_equal(_motion(self.IT, self.XT)[0], state.theta)
-        self._built = True
+        theta, rates = _motion(self.IT, self.XT)
+        here = bool(self._written) and np.array_equal(theta, state.theta)
+        arrays = detector.ID, detector.XD, work.IS, work.XS
+        same = all(now is then for now, then in zip(arrays, self._written, strict=False))
+        if here and same and np.array_equal(rates, state.theta_dot):
+            return
+        self._written = arrays
         _write(self.IT, self.XT, state)
         X, Y, Z, _ = states
         body = self.I, X, Y, Z, self.IT, self.XT, self.IA, self.XA
-        parts = *body, detector.ID, detector.XD, *self._closures, work.IS, work.XS, self._addresses
+        parts = *body, detector.ID, detector.XD, *self._outer, work.IS, work.XS, self._addresses
         adapt(*parts, whole.INSTALL if here else whole.BUILD)
         if self.IA[rec.N_CHOICES] == 0:
             work.IS[at.N_FORCES] = 0
+            work.doubles(at.SAMPLED)[:] = work.doubles(at.CONSTANT)
             if adapt(*parts, whole.CHOOSE) == FAILED:
                 raise ModelError("adaptive: the body has no acceleration where the run begins")
 
@@ -181,7 +195,7 @@ class Adaptation(WholeBody):
         take_active(self.IA, self.XA, memory["adaptive_active"] != 0)
         for name in ("order", "passed"):
             whole.WHOLE.part(self.IA, self.XA, KEPT[name])[:] = memory[f"adaptive_{name}"]
-        self._built = False
+        self._written = ()
         self.IA[list(COUNTS)] = memory["adaptive_counts"]
         self.XA[list(FIGURES)] = memory["adaptive_figures"]
 
@@ -203,14 +217,29 @@ def measure_of(settings: Adaptive, dt: float) -> Measure:
 
 def check_adaptive(scene: Scene, controllers: Sequence[Controller], native: bool, observed: bool) -> None:
     """Raise ModelError where a scene asks for what the clusters of its joints cannot do."""
+    known = [type(c) in (Constant, PD, ComputedTorque) and has_kernel(c) for c in controllers]
     refused = {
-        "has controllers other than constant forces": any(type(c) is not Constant for c in controllers),
+        "has controllers other than constant forces, and pd or computed torques towards rests and moves": (
+            not all(known)
+        ),
         f"takes the formulation {scene.stepping.formulation.name!r} or a law that has no kernels": not native,
         "is harvested": observed,
     }
     for why, is_so in refused.items():
         if is_so:
             raise ModelError(f"scene {scene.name!r}: adaptive, but it {why}; leave out `adaptive`, or that")
+
+
+def driven_links(scene: Scene) -> NDArray[np.bool_]:
+    """Return the links whose joints have a motor, which stay active [n]."""
+    model, driven = scene.model, np.zeros(scene.model.n_dofs, dtype=bool)
+    for part in parts_of(scene.controller):
+        if isinstance(part, PD):
+            driven |= (part.kp + part.kd > 0.0) & (part.limit > 0.0)
+        elif isinstance(part, ComputedTorque):
+            driven |= part.limit > 0.0
+    dofs = zip(model.dof_start, (link.hinge.n_dof for link in model.links), strict=True)
+    return np.array([driven[start : start + n].any() for start, n in dofs], dtype=bool)
 
 
 def _write(I: Indices, X: Array, state: State) -> None:

@@ -133,8 +133,8 @@ class Engine:
         self._work = self._workspace(FIRST_CAPACITY, FIRST_CAPACITY)
         self._body = WholeBody(start)
         if scene.adaptive is not None:
-            loops = self._IE, self._XE, self._IQ
-            self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops, self._A)
+            loops, drives = (self._IE, self._XE, self._IQ), (self._IF, self._XF)
+            self._body = Adaptation(scene, self.detector, self._sizes, self._work, loops, drives, self._A)
         self._A[at.DETECT] = address(self._body.detection)
 
     def _judging(self) -> FormulationStages:
@@ -337,7 +337,7 @@ class Engine:
 
     def checkpoint(self) -> dict[str, Array]:
         """Return arrays that, with the state and the step's number, lead to the same bits after `restore`."""
-        last = {f"last_{name}": array for name, array in self._host.last.checkpoint().items()}
+        last = {f"last_{name}": array for name, array in self._host.answers.last.checkpoint().items()}
         return {**self._work.memory(), **last, **self._body.checkpoint()}
 
     def restore(self, checkpoint: Mapping[str, Array]) -> None:
@@ -347,7 +347,7 @@ class Engine:
         if most > self._work.capacity:
             self._make_room(2 * most)
         self._work.remember(memory)
-        self._host.recall(memory)
+        self._host.answers.recall(memory)
         self._body.restore(memory)
 
 

@@ -5,17 +5,16 @@ All work on arrays of the run; see `mcpframe.simulation.step.host` for how they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.contact.certificate import StepCertificate, certify_step
-from mcpframe.contact.contact import NORMAL, TANGENT_2, ContactSet
+from mcpframe.contact.contact import ContactSet
 from mcpframe.contact.detection import Detector
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, C_KEY, C_MATERIAL
 from mcpframe.contact.frames import EXACT_CONE
@@ -23,7 +22,6 @@ from mcpframe.contact.impact_step import ImpactStep
 from mcpframe.contact.kick_step import KickStep
 from mcpframe.contact.law import LawRows, find_law
 from mcpframe.contact.law_blocks import LawBlocks
-from mcpframe.contact.layers.layer import ContactLayer
 from mcpframe.contact.limits import ChosenLimits
 from mcpframe.contact.outcome import Outcome
 from mcpframe.contact.step import ContactStep
@@ -37,14 +35,16 @@ from mcpframe.problem.layout import Layout
 from mcpframe.problem.problems import MixedLCP
 from mcpframe.scene.controllers import Together
 from mcpframe.scene.scene import Scene
+from mcpframe.simulation.answers import Answers, basis_of
+from mcpframe.simulation.hosted_layers import remember, soften
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.recording.observation import Kind, Observation, Observer
 from mcpframe.simulation.recording.steps import MODES, STATUSES
 from mcpframe.simulation.step import host
-from mcpframe.simulation.warm_start import COLD, Names, Start, WarmStart
-from mcpframe.solving.solution import AT_LOWER, AT_UPPER, BASIC, Claim, Solution, Status
-from mcpframe.solving.solve import certify, solve
+from mcpframe.simulation.warm_start import COLD, Names
+from mcpframe.solving.solution import Claim, Solution, Status
+from mcpframe.solving.solve import certify
 from mcpframe.solving.stages import LOWER_AT, M_AT, N_ROWS, Q_AT, UPPER_AT
 
 Indices = NDArray[np.int64]
@@ -52,10 +52,6 @@ Indices = NDArray[np.int64]
 KINDS: tuple[Kind, ...] = ("step", "compression", "decompression")
 CERTIFIED = (*KINDS, "forces in a step", "impulses given back")
 """What has a certificate, see `simulation.step.certifying.certify`."""
-UNSOLVABLE = frozenset({Status.RAY, Status.INFEASIBLE, Status.NUMERICAL})
-"""What solvers say of problems without a solution; else they have not come far enough."""
-MISSED = 1e-3
-"""Share of the speed of rising by which the best point of such a problem is off at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +85,7 @@ class HostStages:
         observe: is told of every problem that was solved for good; None for nobody.
 
     Attributes:
-        last: the last solution of a formulation in Python, to start the next solve from.
+        answers: what solves problems in Python.
         independent: how many rows of closures are independent wherever loops are closed; set by the engine.
     """
 
@@ -105,7 +101,7 @@ class HostStages:
     ) -> None:
         self.scene, self.stepping, self.detector, self.observe = scene, scene.stepping, detector, observe
         self.IE, self.XE = loops
-        self.last = WarmStart()
+        self.answers = Answers(scene.stepping)
         self._states: dict[int, tuple[Array, Array, Array]] = {}
         self._controller, self._pushes = controller, controller.pushes
         self._solved: tuple[StepProblem, Solution, ContactStep] | None = None
@@ -144,11 +140,6 @@ class HostStages:
     @work.setter
     def work(self, work: Workspace) -> None:
         self._work, self._applied = work, work.doubles(at.APPLIED)
-
-    def recall(self, memory: Mapping[str, NDArray[Any]]) -> None:
-        """Take the last solution from a checkpoint."""
-        kept = {name[5:]: array for name, array in memory.items() if name.startswith("last_")}
-        self.last = WarmStart.of_checkpoint(kept) if kept else WarmStart()
 
     def know(self, *states: Array) -> None:
         """Know the arrays of states by their addresses."""
@@ -194,25 +185,18 @@ class HostStages:
         work, touching = self.work, self._touching()
         problem = self._problem(touching)
         if self.scene.adaptive is None:
-            solution = self._from_last(problem, touching, rise)
+            solution = self.answers.from_last(work, problem, self._names(touching), rise)
         else:  # contacts of clusters
-            solution = self._answer(problem, COLD, rise)
+            solution = self.answers.answer(work, problem, COLD, rise)
         if solution is None:
             return at.NO_SOLUTION
         work.doubles(at.OWN_Z)[: problem.n] = solution.z
-        work.codes[: problem.n] = _basis_of(problem, solution)
+        work.codes[: problem.n] = basis_of(problem, solution)
         return at.DONE
 
-    def _from_last(self, problem: StepProblem, touching: Touching, rise: float) -> Solution | None:
-        """Solve a problem from the last step's solution, and remember its own; impacts start cold."""
-        h = float(self.work.XS[at.TRIAL])
-        if h == 0.0:
-            return self._answer(problem, COLD, rise)
-        names = Names.of(self._laws(touching), touching.keys, touching.limits.index)
-        solution = self._answer(problem, self.last.start(h, problem.layout, names), rise)
-        if solution is not None and solution.ok:
-            self.last = WarmStart.of(h, problem.layout, solution, names)
-        return solution
+    def _names(self, touching: Touching) -> Names:
+        """Return what the unknowns of a problem are of."""
+        return Names.of(self._laws(touching), touching.keys, touching.limits.index)
 
     def _laws(self, touching: Touching) -> Sequence[LawRows]:
         """Return the rows of the laws of contacts in the step that is under way."""
@@ -252,41 +236,6 @@ class HostStages:
         """Friction directions of laws that leave them open."""
         return self.stepping.formulation.directions
 
-    def _answer(self, problem: StepProblem, start: Start, rise: float) -> Solution | None:
-        """Return what solves a problem; None where nothing can rise at such a speed.
-
-        What a failure means is the scene's choice.
-        """
-        solution = solve(problem, self.stepping.solver, z0=start.z, basis=start.basis, tol=self.stepping.tol)
-        if not solution.ok and start is not COLD:
-            solution = solve(problem, self.stepping.solver, tol=self.stepping.tol)
-        if not solution.ok and rise > 0.0 and _is_impossible(problem, solution, rise):
-            return None
-        if not solution.ok and self.stepping.on_failure == "auto":
-            point = solution.z if _has_point(solution) else None
-            solution = solve(problem, "auto", z0=point, tol=self.stepping.tol)
-        if not solution.ok and (self.stepping.on_failure != "best" or not _has_point(solution)):
-            if rise > 0.0 and solution.status in UNSOLVABLE:  # everything can be held, at least
-                return None
-            raise NotSolvedError(solution, problem)
-        self._count(solution)
-        return solution
-
-    def _count(self, solution: Solution) -> None:
-        """Add a solve to the figures; the first failure and the worst residual are told."""
-        IS, XS = self.work.IS, self.work.XS
-        IS[at.ITERATIONS] += solution.iterations
-        IS[at.N_SOLVES] += 1
-        if not solution.ok and not IS[at.STATUS]:
-            IS[at.STATUS] = 1 + STATUSES.index(solution.status.name)
-        if solution.solver == "auto" and self.stepping.solver.name != "auto":
-            IS[at.BY_AUTO] = 1
-        XS[at.RESIDUAL] = max(float(XS[at.RESIDUAL]), solution.residual)
-
-    def _touching_rows(self) -> Indices:
-        n = int(self.work.IS[at.N_TOUCHING])
-        return self.work.integers(at.TOUCHING)[:n]
-
     def _touching(self, whole: bool = False) -> Touching:
         """Return what touches: all of it, or those that the problem in the arrays is about."""
         work, tree = self.work, self.scene.model.tree
@@ -306,43 +255,19 @@ class HostStages:
         limits = ChosenLimits(-1 - rows[:n_l, C_KEY], gaps[:n_l])
         return Touching(contacts, rows[n_l:, C_KEY].copy(), limits, shifts[n_l:], shifts[:n_l, 0], softness)
 
-    def _hosted_layers(self, h: float) -> Iterator[tuple[ContactLayer, Indices, Array, Array, Array]]:
-        """Return layers that are Python's, where their contacts stand, axes, gaps and memory there."""
-        rows, width = self._touching_rows(), int(self.work.IS[at.MEMORY_WIDTH])
-        kinds = self.work.integers(at.LAYER_KINDS)[rows[:, C_MATERIAL]]
-        laws = self._touching(whole=True).contacts.law_rows(find_law("coulomb"), h, self._n_f)
-        n_l = len(rows) - len(laws)
-        for material in np.unique(rows[kinds == at.HOSTED, C_MATERIAL]):
-            which = np.flatnonzero(rows[:, C_MATERIAL] == material)
-            layer = laws[which[0] - n_l].layer
-            assert layer is not None
-            records = self.work.doubles(at.RECORDS)[which]
-            axes = records[:, NORMAL.start : TANGENT_2.stop].reshape(-1, 3, 4)[:, :, :3]
-            kept = self.work.doubles(at.CARRIED)[which].reshape(-1, width // 4, 4)
-            own = np.einsum("uki,uvi->uvk", axes, kept[:, 1 : 1 + layer.vectors, :3])
-            yield layer, which, axes, self.work.doubles(at.GAPS)[which], own
-
     def _soften(self, where: int, h: float) -> int:
         """Write what layers that are Python's add to a step of h."""
-        work = self.work
-        for layer, which, _, gaps, memory in self._hosted_layers(h):
-            speeds = work.doubles(at.START_VELOCITIES)[which, 3]
-            S, s = layer.terms(h, gaps, speeds, memory)
-            work.doubles(at.SOFTNESS)[which, 3:] += S
-            work.doubles(at.SHIFTS)[which] = s
+        soften(self.work, h, self._laws_of_all(h))
         return at.DONE
 
     def _remember(self, where: int, h: float) -> int:
         """Write what these layers remember after a step of h."""
-        work, width = self.work, int(self.work.IS[at.MEMORY_WIDTH])
-        for layer, which, axes, gaps, memory in self._hosted_layers(h):
-            impulses = np.einsum("uki,ui->uk", axes, work.doubles(at.IMPULSES)[which, :3])
-            after = np.einsum("uki,uvk->uvi", axes, layer.after(h, gaps, memory, impulses))
-            carried = work.doubles(at.CARRIED)
-            rows = carried[which].reshape(-1, width // 4, 4)
-            rows[:, 1 : 1 + layer.vectors, :3] = after
-            carried[which] = rows.reshape(which.size, width)
+        remember(self.work, h, self._laws_of_all(h))
         return at.DONE
+
+    def _laws_of_all(self, h: float) -> Sequence[LawRows]:
+        """Return the rows of the laws of all contacts, limits left out, in a step of h."""
+        return self._touching(whole=True).contacts.law_rows(find_law("coulomb"), h, self._n_f)
 
     def _contact_step(self, where: int) -> ContactStep:
         """Return the step, or impact, that is under way."""
@@ -368,7 +293,8 @@ class HostStages:
         formulation = self.stepping.formulation
         step = self._contact_step(where)
         problem, recovery = formulation.build(step)
-        solution = self._from_last(problem, self._touching(whole=True), rise)
+        names = self._names(self._touching(whole=True))
+        solution = self.answers.from_last(self.work, problem, names, rise)
         if solution is None:
             return at.NO_SOLUTION
         outcome: Outcome = formulation.recover(recovery, solution)
@@ -450,32 +376,3 @@ class HostStages:
         what = CERTIFIED[kind]
         message = f"The certificate of the {what} is {figure:.1e}, more than certify_tol = {most:g}: {said}"
         raise NotSolvedError(replace(solution, status=Status.UNPHYSICAL, message=message), problem)
-
-
-def _basis_of(problem: StepProblem, solution: Solution) -> NDArray[np.int8]:
-    """Return the basis of a solution: the solver's own, or read off the point."""
-    if solution.basis is not None:
-        return solution.basis
-    codes = np.full(problem.n, BASIC, dtype=np.int8)
-    codes[solution.z <= problem.lower] = AT_LOWER
-    codes[solution.z >= problem.upper] = AT_UPPER
-    return codes
-
-
-def _is_impossible(problem: StepProblem, solution: Solution, rise: float) -> bool:
-    """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy.
-
-    So it is too where that takes impulses whose rounding alone is as large as the residual; a proof needs no
-    figures.
-    """
-    if solution.status not in UNSOLVABLE or not _has_point(solution):
-        return False
-    if solution.status is Status.INFEASIBLE:
-        return True
-    rounding = np.finfo(float).eps * float((np.abs(problem.M) @ np.abs(solution.z)).max(initial=0.0))
-    return bool(solution.residual > MISSED * rise or rounding > MISSED * solution.residual)
-
-
-def _has_point(solution: Solution) -> bool:
-    """Return whether there is a point to go on with; a solver that does not take a problem has none."""
-    return bool(np.isfinite(solution.z).all())

@@ -17,6 +17,7 @@ from mcpframe.jit.lanes import (
     get,
     load,
     put,
+    spread_total,
     spread_x,
     spread_y,
     spread_z,
@@ -64,9 +65,35 @@ def skew(a):
 
 
 @inline
+def plus_skew(m, a):
+    """Return m + skew(a)."""
+    return (
+        m[0] + xzy(a) * vector(0.0, 1.0, -1.0),
+        m[1] + zyx(a) * vector(-1.0, 0.0, 1.0),
+        m[2] + yxz(a) * vector(1.0, -1.0, 0.0),
+    )
+
+
+@inline
+def minus_skew(m, a):
+    """Return m - skew(a)."""
+    return (
+        m[0] + xzy(a) * vector(0.0, -1.0, 1.0),
+        m[1] + zyx(a) * vector(1.0, 0.0, -1.0),
+        m[2] + yxz(a) * vector(-1.0, 1.0, 0.0),
+    )
+
+
+@inline
 def combine(m, X, i):
     """Return the 3 x 3 matrix m times the 3-vector that starts at X[i]."""
     return get(X, i) * m[0] + get(X, i + 1) * m[1] + get(X, i + 2) * m[2]
+
+
+@inline
+def apply(m, a):
+    """Return the 3 x 3 matrix m times the 3-vector a."""
+    return spread_x(a) * m[0] + spread_y(a) * m[1] + spread_z(a) * m[2]
 
 
 @inline
@@ -84,6 +111,18 @@ def point_inertia(m, r):
         square * e[0] - spread_x(h) * r,
         square * e[1] - spread_y(h) * r,
         square * e[2] - spread_z(h) * r,
+    )
+
+
+@inline
+def about_origin(J, m, c):
+    """Return an inertia about the centre of mass, moved to the origin: J + m (c·c 1 - c c*); back for -m."""
+    e, h = identity(), m * c
+    square = dot(h, c)
+    return (
+        (J[0] + square * e[0]) - spread_x(h) * c,
+        (J[1] + square * e[1]) - spread_y(h) * c,
+        (J[2] + square * e[2]) - spread_z(h) * c,
     )
 
 
@@ -154,6 +193,18 @@ def scaled(s, a):
 def inner(a, b):
     """Return a* b of spatial vectors."""
     return total(a[0] * b[0] + a[1] * b[1])
+
+
+@inline
+def spread_inner(start, a, b):
+    """Return start + a* b in every lane, of a number and spatial vectors: the way from a and b is short."""
+    return spread_total(a[0] * b[0] + (a[1] * b[1] + vector(start, 0.0, 0.0)))
+
+
+@inline
+def minus_spread(a, s, b):
+    """Return a - s b of spatial vectors, s in every lane."""
+    return a[0] - s * b[0], a[1] - s * b[1]
 
 
 @inline

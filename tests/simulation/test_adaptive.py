@@ -10,6 +10,8 @@ import mcpframe as mf
 from mcpframe.exceptions import ModelError, OptionError
 from mcpframe.multibody import closure_rows
 from mcpframe.multibody.model.shapes import Capsule, Geometry, Sphere
+from mcpframe.scene.controllers import PD, ComputedTorque
+from mcpframe.scene.references import Move, Moves
 from mcpframe.scene.settings import Adaptive, Output, Stepping
 
 N = 24
@@ -204,6 +206,32 @@ def test_scene_files_have_a_table(tmp_path):
         mf.load_scene(tmp_path / "scene.toml")
 
 
+def motors(kind):
+    """The first and the tenth joint of the chain follow moves, by PD with a limit or by computed torque."""
+    model = chain(damping=1e-3)
+    there = np.zeros(N)
+    there[[0, 9]] = 0.4, -0.6
+    reference = Moves(model, np.zeros(N), [Move(there, 0.1, 0.3)])
+    dofs = [model.dof_names[0], model.dof_names[9]]
+    if kind == "pd":
+        return model, [PD(model, 40.0, 2.0, reference, dofs=dofs, limit=30.0)]
+    return model, [ComputedTorque(model, 100.0, 20.0, reference, dofs=dofs)]
+
+
+@pytest.mark.parametrize("kind", ["pd", "computed_torque"])
+def test_joints_with_motors_stay_active_and_follow_as_in_the_full_run(kind):
+    model, controllers = motors(kind)
+    full = mf.simulate(replace(scene(model=model), controllers=controllers), duration=0.5)
+    every = mf.simulate(replace(scene(Adaptive(active=N), model), controllers=controllers), duration=0.5)
+    np.testing.assert_array_equal(every.theta, full.theta)
+    some = replace(scene(Adaptive(active=12, interval=5), model), controllers=controllers)
+    run = mf.simulate(some, duration=0.5)
+    assert (run.active_joints[1:] <= 12).all()
+    assert (run.rigid_loss > 0.0).any()
+    moved = np.abs(full.theta[:, [0, 9]] - full.theta[0, [0, 9]]).max()
+    assert np.abs(run.theta[:, [0, 9]] - full.theta[:, [0, 9]]).max() < 0.1 * moved
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
@@ -287,6 +315,34 @@ def test_a_cable_that_jams_between_pegs_goes_on(options):
     assert not run.failed.size
     growth = np.diff(run.total_energy) + run.rigid_loss[1:]  # what rises out of overlaps gains a little
     assert growth[growth > 0.0].sum() < 0.01 * np.ptp(run.potential_energy)
+
+
+def on_bars(n, active, bars=8, length=6.0):
+    """A cable that lies level across bars and sags between them, chosen anew every 15 steps."""
+    cable = mf.systems.cable(links=n, length=length, damping=1e-3)
+    radius = cable.links[0].geometry[0].shape.radius
+    middles = (np.round(n * (np.arange(bars) + 0.5) / bars) + 0.5) * length / n
+    flat = mf.Pose.from_rpy((0, 0, 0), (np.pi / 2, 0, 0)).rotation
+    below = [Geometry(Capsule(0.01, 1.0), mf.Pose((-x, 0, -radius - 0.01), flat), "bar") for x in middles]
+    return mf.Scene(
+        mf.Model(cable.links, geometry=below),
+        theta={"link_1": np.pi / 2},
+        ignore=[("link_*", "link_*")],
+        materials=mf.Material(mu=0.3),
+        adaptive=Adaptive(active=active, interval=15, at_contacts="none"),
+        stepping=Stepping(dt=2.5e-4, duration=0.46, scheme="time_stepping", certify="all"),
+    )
+
+
+def test_a_cable_on_bars_goes_on_where_slips_are_asked_in_vain():
+    """Contacts of stiff clusters are asked for slips that no motion has; impulses do not grow for that."""
+    asked = on_bars(200, 40)
+    run = mf.simulate(asked)
+    assert run.time[-1] == pytest.approx(0.46)
+    assert not run.failed.size
+    assert np.nanmax(run.certificate) < 1e-9
+    fall = 9.81 * sum(link.mass for link in asked.model.links) * asked.stepping.duration
+    assert np.linalg.norm(run.contacts.impulse, axis=1).max() < fall
 
 
 @pytest.mark.filterwarnings(WHIPS)

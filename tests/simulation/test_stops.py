@@ -11,9 +11,9 @@ import mcpframe as mf
 from mcpframe.cli import main
 from mcpframe.multibody.model.shapes import Box, Geometry, Plane, Sphere
 from mcpframe.scene.controllers import PD
+from mcpframe.simulation.answers import is_impossible
 from mcpframe.simulation.audit.rates import ResolutionWarning
 from mcpframe.simulation.engine import Engine
-from mcpframe.simulation.hosting import _is_impossible
 from mcpframe.simulation.inertias import check_inertias, felt_and_moved
 from mcpframe.simulation.stops import NoMotionError
 
@@ -200,7 +200,7 @@ def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
     problem = mf.MixedLCP([[-1.0]], [-1.0])
     solution = mf.solve(problem, "auto")
     assert solution.status is mf.Status.INFEASIBLE
-    assert _is_impossible(problem, solution, rise=1e6)
+    assert is_impossible(problem, solution, rise=1e6)
 
 
 def test_a_step_that_needs_more_looks_than_trials_ends_the_run_in_words_that_name_what_is_fast():

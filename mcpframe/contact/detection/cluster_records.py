@@ -14,6 +14,8 @@ MEMBERS, FIRST = MEMORY.integers("shape"), MEMORY.integers("cluster + 1")
 """Shapes in the order of their clusters, and where those of each begin."""
 BALLS = MEMORY.doubles("shape", VECTOR)
 """Of the shapes [a, b), at their middle (a + b) // 2: centre in the frame of the cluster, radius last."""
+STALE, KEPT_FIRST, KEPT_LAST = MEMORY.integers("cluster"), MEMORY.integers("shape"), MEMORY.integers("shape")
+"""Whether a cluster has shapes in new places; of its first shape the range of shapes that has its balls."""
 PL_ROTATION, PL_POSITION, PLACED = columns(12, VECTOR)
 FRAMES = MEMORY.doubles("cluster", PLACED)
 """Where the clusters are."""

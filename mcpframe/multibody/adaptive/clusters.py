@@ -16,6 +16,7 @@ import math
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, store, vector, zero
 from mcpframe.multibody.adaptive import records as at
+from mcpframe.multibody.adaptive.piece_records import MOVED, N_MOVED
 from mcpframe.multibody.kernels.articulated import rotated_inertia
 from mcpframe.multibody.kernels.kinematics import carried_frame, moved_by_hinge
 from mcpframe.multibody.memory.packing import REACH, ROUNDING
@@ -56,19 +57,13 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import combine, identity, load_matrix, plus_matrix, point_inertia, store_matrix
+from mcpframe.spatial.algebra import about_origin, combine, identity, load_matrix, plus_matrix, store_matrix
 
 
 @inline
 def n_theta_of(kind, n_dof):
     """Return how many coordinates a hinge has."""
     return n_dof + 1 if kind in (BALL, FREE) else n_dof
-
-
-@inline
-def about_origin(J, m, c):
-    """Return an inertia about the centre of mass, moved to the origin: J + m (c·c 1 - c c*); back for -m."""
-    return plus_matrix(J, point_inertia(m, c))
 
 
 @inline
@@ -86,7 +81,7 @@ def add_mass(IT, XT, k, R, r, XA, row):
 
 
 @inline
-def begin_cluster(IT, XT, IA, XA, I, X, k, c, above, R, r):
+def begin_cluster(IT, XT, IA, I, X, k, c, above, R, r):
     """Write hinge, frame, coordinates and rates of the cluster c that begins with body k; no mass yet.
 
     It is carried by the cluster `above`, in whose frame its hinge is at (R, r).
@@ -111,44 +106,84 @@ def begin_cluster(IT, XT, IA, XA, I, X, k, c, above, R, r):
     put(I, N_DOFS, I[N_DOFS] + n_dof)
     put(IA, IA[at.HINGE_BODY] + c, k)
     put(IA, IA[at.N_INSIDE] + c, 0)
-    row = IA[at.MASSES] + c * at.MASSES_ROW
+
+
+@callee
+def forget_places(IT, IA):
+    """Know no place of a body any more: joints that were rigid have moved."""
+    for k in range(IT[N_BODIES]):
+        put(IA, IA[at.HEAD] + k, -1)
+
+
+@callee
+def find_heads(IT, IA):
+    """Write HEAD of every body, and which clusters have CHANGED."""
+    for k in range(IT[N_BODIES]):
+        put(IA, IA[at.CHANGED] + k, 0)
+    for k in range(IT[N_BODIES]):
+        parent, head = get(IT, IT[TREE] + k * TREE_ROW + PARENT), k
+        if parent >= 0 and get(IA, IA[at.ACTIVE] + get(IA, IA[at.BODY_LINK] + k)) == 0:
+            head = get(IA, IA[at.HEAD] + parent)
+        before = get(IA, IA[at.HEAD] + k)
+        if before != head:
+            put(IA, IA[at.HEAD] + k, head)
+            put(IA, IA[at.CHANGED] + head, 1)
+            if before >= 0:
+                put(IA, IA[at.CHANGED] + before, 1)
+
+
+@inline
+def begin_masses(XA, row):
+    """Have a row of MASSES hold nothing."""
     store(XA, row, zero())
     store_matrix(XA, row + at.MA_INERTIA, (zero(), zero(), zero()))
 
 
 @callee
 def place_bodies(IT, XT, IA, XA, I, X):
-    """Give every body of the whole its cluster and its place there; gather masses."""
+    """Give every body of the whole its cluster and its place there; gather masses.
+
+    Clusters that have not changed keep their places and masses; bodies of the others are MOVED.
+    """
+    find_heads(IT, IA)
     put(I, N_THETA, 0)
     put(I, N_DOFS, 0)
-    n, theta, sines, n_c = IT[N_BODIES], IT[THETA], IT[ANGLES] + IT[N_BODIES], 0
+    n, theta, sines, n_c, moved, at_hand = IT[N_BODIES], IT[THETA], IT[ANGLES] + IT[N_BODIES], 0, 0, -1
     R, r = identity(), zero()
     for k in range(n):
         t = IT[TREE] + k * TREE_ROW
-        parent = get(IT, t + PARENT)
-        if parent < 0:
-            R, r = identity(), zero()
-        elif parent != k - 1:
-            p = IA[at.PLACES] + parent * at.PLACE
-            R, r = load_matrix(XA, p), load(XA, p + at.PL_POSITION)
-        c = IT[CONSTANTS] + k * CONSTANT
-        R, r = carried_frame(R, r, XT, c + C_ROTATION, c + C_POSITION)
-        if parent < 0 or get(IA, IA[at.ACTIVE] + get(IA, IA[at.BODY_LINK] + k)) != 0:
-            cluster = n_c
-            n_c += 1
-            above = get(IA, IA[at.CLUSTER] + parent) if parent >= 0 else -1
-            begin_cluster(IT, XT, IA, XA, I, X, k, cluster, above, R, r)
-            R, r = identity(), zero()
-        else:
-            cluster = get(IA, IA[at.CLUSTER] + parent)
-            q = theta + get(IT, t + THETA_AT)
-            R, r = moved_by_hinge(get(IT, t + KIND), R, r, XT, q, sines + k, sines + n + k)
+        parent, head = get(IT, t + PARENT), get(IA, IA[at.HEAD] + k)
+        changed = get(IA, IA[at.CHANGED] + head) != 0
+        cluster = n_c if head == k else get(IA, IA[at.CLUSTER] + parent)
         put(IA, IA[at.CLUSTER] + k, cluster)
+        if head == k or changed:
+            if parent < 0:
+                R, r = identity(), zero()
+            elif parent != at_hand:
+                p = IA[at.PLACES] + parent * at.PLACE
+                R, r = load_matrix(XA, p), load(XA, p + at.PL_POSITION)
+            c, row = IT[CONSTANTS] + k * CONSTANT, IA[at.MASSES] + head * at.MASSES_ROW
+            R, r = carried_frame(R, r, XT, c + C_ROTATION, c + C_POSITION)
+            if head == k:
+                above = get(IA, IA[at.CLUSTER] + parent) if parent >= 0 else -1
+                begin_cluster(IT, XT, IA, I, X, k, cluster, above, R, r)
+                n_c += 1
+                R, r = identity(), zero()
+                if changed:
+                    begin_masses(XA, row)
+            else:
+                kind, q = get(IT, t + KIND), theta + get(IT, t + THETA_AT)
+                R, r = moved_by_hinge(kind, R, r, XT, q, get(XT, sines + k), get(XT, sines + n + k))
+            at_hand = k
+            if changed:
+                p = IA[at.PLACES] + k * at.PLACE
+                store_matrix(XA, p, R)
+                store(XA, p + at.PL_POSITION, r)
+                add_mass(IT, XT, k, R, r, XA, row)
+                put(IA, IA[MOVED] + moved, k)
+                moved += 1
         put(IA, IA[at.N_INSIDE] + cluster, get(IA, IA[at.N_INSIDE] + cluster) + 1)
-        p = IA[at.PLACES] + k * at.PLACE
-        store_matrix(XA, p, R)
-        store(XA, p + at.PL_POSITION, r)
-        add_mass(IT, XT, k, R, r, XA, IA[at.MASSES] + cluster * at.MASSES_ROW)
+    put(IA, N_MOVED, moved)
     put(I, N_BODIES, n_c)
     put(IA, at.N_CLUSTERS, n_c)
 
@@ -157,10 +192,11 @@ def place_bodies(IT, XT, IA, XA, I, X):
 def write_masses(IT, XT, IA, XA, I, X):
     """Write mass, centre of mass and inertia of every cluster; those of a single body as they are."""
     for c in range(I[N_BODIES]):
-        o, row = I[CONSTANTS] + c * CONSTANT, IA[at.MASSES] + c * at.MASSES_ROW
+        head = get(IA, IA[at.HINGE_BODY] + c)
+        o, row = I[CONSTANTS] + c * CONSTANT, IA[at.MASSES] + head * at.MASSES_ROW
         m = get(XA, row + at.MA_MASS)
         if get(IA, IA[at.N_INSIDE] + c) == 1 or m == 0.0:
-            own = IT[CONSTANTS] + get(IA, IA[at.HINGE_BODY] + c) * CONSTANT
+            own = IT[CONSTANTS] + head * CONSTANT
             for i in range(C_COM, CONSTANT):
                 put(X, o + i, get(XT, own + i))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from mcpframe.jit import Indices, IndicesOut, VectorOut, kernel
 from mcpframe.multibody.adaptive.choice import choose_joints
-from mcpframe.multibody.adaptive.clusters import compress, spread
+from mcpframe.multibody.adaptive.clusters import compress, forget_places, spread
 from mcpframe.multibody.adaptive.fronts import find_parts
 from mcpframe.multibody.adaptive.piece_records import N_PIECES
 from mcpframe.multibody.adaptive.pieces import write_piece
@@ -17,6 +17,7 @@ from mcpframe.multibody.kernels.kinematics import angles_of_pins, kinematics
 def cluster(IT, XT, IA, XA, I, X):
     """Write the clusters of ACTIVE, with the rates that their joints have."""
     angles_of_pins(IT, XT)
+    forget_places(IT, IA)
     compress(IT, XT, IA, XA, I, X)
 
 

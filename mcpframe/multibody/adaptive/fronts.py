@@ -132,8 +132,8 @@ def compress_parts(IT, XT, IA, XA, I, X):
             E, p = load_matrix(XA, up + at.PI_ROTATION), load(XA, up + at.PI_POSITION)
         o = IT[CONSTANTS] + k * CONSTANT
         R, r = carried_frame(E, p, XT, o + C_ROTATION, o + C_POSITION)
-        begin_cluster(IT, XT, IA, XA, I, X, k, c, above, R, r)
-        piece, row = piece_of(IA, node), IA[records.MASSES] + c * records.MASSES_ROW
+        begin_cluster(IT, XT, IA, I, X, k, c, above, R, r)
+        piece, row = piece_of(IA, node), IA[records.MASSES] + k * records.MASSES_ROW
         for i in range(0, records.MASSES_ROW, 4):
             store(XA, row + i, load(XA, piece + at.PI_MOMENT + i))
         put(IA, IA[records.N_INSIDE] + c, 1 if node_entry(IA, node, NODE_FORM) < 0 else 2)
@@ -177,12 +177,11 @@ def place_links(IA, XA, node):
 def place_new(IA, XA):
     """Write places of the links of all clusters that were none before, and the cluster of every link.
 
-    Of a whole without pieces all are written already: all its bodies count as moved.
+    Of a whole without pieces they are written already.
     """
-    put(IA, at.N_MOVED, 0)
     if IA[at.N_PIECES] == 0:
-        put(IA, at.N_MOVED, IA[records.N_BODIES])
         return
+    put(IA, at.N_MOVED, 0)
     for c in range(IA[at.N_PARTS]):
         node = get(IA, IA[at.PART_NODE] + c)
         if get(IA, IA[at.FRONT_OF] + node_entry(IA, node, NODE_LINK)) != node:

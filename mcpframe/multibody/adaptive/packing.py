@@ -92,7 +92,7 @@ def pack_whole(
         at.NODES: assembly.table(),
         at.ROOTS: assembly.roots,
         at.PINNED: flags,
-        pieces.MOVED: np.arange(skeleton.n_bodies),
+        at.HEAD: np.full(skeleton.n_bodies, -1),
     }
     if by_pieces:
         contents |= _places(assembly, len(tree.links))

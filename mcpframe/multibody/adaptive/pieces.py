@@ -21,7 +21,6 @@ import math
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z, store, vector, zero
 from mcpframe.multibody.adaptive import piece_records as at
-from mcpframe.multibody.adaptive.clusters import about_origin
 from mcpframe.multibody.adaptive.piece_records import WIDE, Y_FORCE, Y_ONE, Y_TURN
 from mcpframe.multibody.adaptive.records import (
     NODE_A,
@@ -49,7 +48,7 @@ from mcpframe.multibody.adaptive.rows import (
     turn_products,
 )
 from mcpframe.multibody.kernels.articulated import rotated_inertia
-from mcpframe.multibody.kernels.kinematics import turned
+from mcpframe.multibody.kernels.kinematics import moved_by_hinge
 from mcpframe.multibody.memory.records import (
     C_COM,
     C_INERTIA,
@@ -70,7 +69,15 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import combine, dot, identity, load_matrix, plus_matrix, store_matrix
+from mcpframe.spatial.algebra import (
+    about_origin,
+    combine,
+    dot,
+    identity,
+    load_matrix,
+    plus_matrix,
+    store_matrix,
+)
 
 ANGULAR, LINEAR = 2, 5
 """Where the axis of a pin and of a slider is in a spatial vector of the child."""
@@ -86,12 +93,9 @@ def axis_of(IT, k):
 def write_hinge(IT, XT, k, XA, out):
     """Write R, by columns, and p of body k in the frame of its parent, for the coordinate that it has."""
     c, t = IT[CONSTANTS] + k * CONSTANT, IT[TREE] + k * TREE_ROW
-    R, p = load_matrix(XT, c + C_ROTATION), load(XT, c + C_POSITION)
-    q = get(XT, IT[THETA] + get(IT, t + THETA_AT))
-    if get(IT, t + KIND) == PIN:
-        R = turned(R, math.sin(q), math.cos(q))
-    else:
-        p = p + q * R[2]
+    R, p, q = load_matrix(XT, c + C_ROTATION), load(XT, c + C_POSITION), IT[THETA] + get(IT, t + THETA_AT)
+    sine, cosine = math.sin(get(XT, q)), math.cos(get(XT, q))
+    R, p = moved_by_hinge(get(IT, t + KIND), R, p, XT, q, sine, cosine)
     store_matrix(XA, out, R)
     store(XA, out + 12, p)
 

@@ -29,6 +29,9 @@ ACTIVE_LIST, CHOSEN_LIST, LEFT = (MEMORY.integers("link") for _ in range(3))
 BODY_LINK, CLUSTER, HINGE_BODY, N_INSIDE = (MEMORY.integers("body") for _ in range(4))
 """Of a body of the whole its link and its cluster; of a cluster the body whose hinge carries it, and how many
 bodies it has."""
+HEAD, CHANGED = MEMORY.integers("body"), MEMORY.integers("body")
+"""Of a body the one whose hinge carries its cluster, -1 where its place there is not known; of that one
+whether its cluster has other bodies than before."""
 NODE_JOINT, NODE_A, NODE_B, NODE_UP, NODE_LINK, NODE_TIP, NODE_RAKE, NODE_FORM, NODE_ROW = range(9)
 """Row of NODES: the joint that carries B on A, -1 for a single link; both; the node above, -1 for none; the
 links that carry it and to which more is joined; whether B is a branch; its row of forms, -1 for none."""
@@ -37,7 +40,8 @@ METRIC, SUMS = MEMORY.doubles("link"), MEMORY.doubles("node")
 """What a joint adds to the error while it is rigid, and the sum of that over what a node joins."""
 MOMENTA, KEPT = MEMORY.doubles("dof"), MEMORY.doubles("dof")
 
-# Row of PLACES: a body in the frame of its cluster. Row of MASSES: first moment, mass; inertia about there.
+# Row of PLACES: a body in the frame of its cluster. Row of MASSES, at the body whose
+# hinge carries a cluster: first moment, mass; inertia about there.
 PL_ROTATION, PL_POSITION, PLACE = columns(MATRIX, VECTOR)
 PLACES = MEMORY.doubles("body", PLACE)
 _, MA_MASS, MA_INERTIA, MASSES_ROW = columns(3, 1, MATRIX)

@@ -30,7 +30,6 @@ from mcpframe.multibody.adaptive.pieces import (
 )
 from mcpframe.multibody.adaptive.records import NODE_A, NODE_B, NODE_LINK
 from mcpframe.multibody.adaptive.rows import load_row, solve_six
-from mcpframe.multibody.kernels.articulated import apply
 from mcpframe.multibody.kernels.kinematics import turned_by_quaternion
 from mcpframe.multibody.memory.records import (
     BALL,
@@ -54,7 +53,7 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import cross, dot, load_matrix, store_matrix
+from mcpframe.spatial.algebra import apply, cross, dot, load_matrix, store_matrix
 
 
 @inline

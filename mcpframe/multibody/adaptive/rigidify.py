@@ -40,12 +40,12 @@ from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
 
 
 @inline
-def add_momentum(X, o, c, Y, out, way):
-    """Add the momentum of a body to that in Y[out:], about a point `way` before.
+def add_momentum(X, o, C, c, Y, out, way):
+    """Add the momentum of a body, its constants in C[c:], to that in Y[out:], about a point `way` before.
 
     Return twice its energy, as lanes to add up.
     """
-    p, spin, com = momentum_at(X, o, c)
+    p, spin, com = momentum_at(X, o, C, c)
     w, v = load_pair(X, o + B_VELOCITY)
     store_pair(Y, out, plus(load_pair(Y, out), (spin + cross(com + way, p), p)))
     return w * spin + p * (v + cross(w, com))
@@ -70,21 +70,30 @@ def momenta_into(I, X, out):
     twice = zero()
     for k in range(I[N_BODIES]):
         o, c = I[BODIES] + k * BODY, I[CONSTANTS] + k * CONSTANT
-        twice = twice + add_momentum(X, o, c, X, I[PUSH] + k * PAIR, zero())
+        twice = twice + add_momentum(X, o, X, c, X, I[PUSH] + k * PAIR, zero())
     generalized_force_into(I, X, out)
     return total(twice) + add_rotors(I, X, out)
 
 
 @callee
 def momenta_of_whole(IT, XT, IA, I, X, out):
-    """Write (Mass θ̇)_a of the whole for the dofs of clusters, both placed; else as `momenta_into`."""
+    """Write (Mass θ̇)_a of the whole for the dofs of clusters, both placed; else as `momenta_into`.
+
+    Clusters that have not CHANGED have moved as one body.
+    """
     clear_push(I, X)
     twice = zero()
     for k in range(IT[N_BODIES]):
-        cluster = get(IA, IA[at.CLUSTER] + k)
+        head, cluster = get(IA, IA[at.HEAD] + k), get(IA, IA[at.CLUSTER] + k)
+        changed = get(IA, IA[at.CHANGED] + head) != 0
+        if not changed and head != k:
+            continue
         way = reference_of(IT, XT, k) - reference_of(I, X, cluster)
-        o, c = IT[BODIES] + k * BODY, IT[CONSTANTS] + k * CONSTANT
-        twice = twice + add_momentum(XT, o, c, X, I[PUSH] + cluster * PAIR, way)
+        o, push = IT[BODIES] + k * BODY, I[PUSH] + cluster * PAIR
+        if changed:
+            twice = twice + add_momentum(XT, o, XT, IT[CONSTANTS] + k * CONSTANT, X, push, way)
+        else:
+            twice = twice + add_momentum(XT, o, X, I[CONSTANTS] + cluster * CONSTANT, X, push, way)
     generalized_force_into(I, X, out)
     return total(twice) + add_rotors(I, X, out)
 

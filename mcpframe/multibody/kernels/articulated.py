@@ -14,7 +14,7 @@ have reference points of their own, all of them are shifted by phi.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
-from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z
+from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z, x_of
 from mcpframe.multibody.memory.records import (
     ADD,
     B_ACCELERATION,
@@ -56,6 +56,8 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import (
+    about_origin,
+    apply,
     combine,
     cross,
     identity,
@@ -63,30 +65,25 @@ from mcpframe.spatial.algebra import (
     load_block,
     load_matrix,
     load_pair,
-    minus_matrix,
     minus_outer,
+    minus_skew,
+    minus_spread,
     null_block,
     null_pair,
     plus,
     plus_block,
     plus_matrix,
     plus_scaled,
-    point_inertia,
-    scaled,
+    plus_skew,
     shifted_force,
     shifted_inertia,
     shifted_motion,
     skew,
+    spread_inner,
     store_block,
     store_pair,
     transform,
 )
-
-
-@inline
-def apply(m, a):
-    """Return the 3 x 3 matrix m times the 3-vector a."""
-    return spread_x(a) * m[0] + spread_y(a) * m[1] + spread_z(a) * m[2]
 
 
 @inline
@@ -124,8 +121,7 @@ def body_inertia(X, o, c):
     [[J, h~], [-h~, m]]: J the inertia, h = m c the first moment.
     """
     m, com, J_com = body_places(X, o, c)
-    J = plus_matrix(J_com, point_inertia(m, com))
-    return J, skew(m * com), m, body_bias(X, o, m, com, J_com)
+    return about_origin(J_com, m, com), skew(m * com), m, body_bias(X, o, m, com, J_com)
 
 
 @callee
@@ -138,11 +134,12 @@ def sweep(I, X):
     failed = 0
     for k in range(n - 1, -1, -1):
         t = tree + k * TREE_ROW
-        J, h, m, b = body_inertia(X, bodies + k * BODY, constants + k * CONSTANT)
+        m, com, J_com = body_places(X, bodies + k * BODY, constants + k * CONSTANT)
+        b, h = body_bias(X, bodies + k * BODY, m, com, J_com), m * com
         P = (
-            plus_matrix(P[0], J),
-            plus_matrix(P[1], h),
-            minus_matrix(P[2], h),
+            plus_matrix(P[0], about_origin(J_com, m, com)),
+            plus_skew(P[1], h),
+            minus_skew(P[2], h),
             (P[3][0] + m * e[0], P[3][1] + m * e[1], P[3][2] + m * e[2]),
         )
         z = plus(z, b)
@@ -154,16 +151,15 @@ def sweep(I, X):
             i = dofs + d * DOF
             H = load_pair(X, i + D_COLUMN)
             U = transform(P, X, i + D_COLUMN)
-            D = inner(H, U) + get(X, i + D_ARMATURE)
-            if not get(X, i + D_LEAST) < D and failed == 0:  # what follows inward is not a number
+            D = spread_inner(get(X, i + D_ARMATURE), H, U)
+            if not get(X, i + D_LEAST) < x_of(D) and failed == 0:  # what follows inward is not a number
                 failed = d + 1
-            D_inverse = 1.0 / D
             u = get(X, tau + d) - inner(H, z)
-            G = scaled(D_inverse, U)
+            G = U[0] / D, U[1] / D
             P = minus_outer(P, G, U)
             z = plus_scaled(z, u, G)
             store_pair(X, i + D_GAIN, G)
-            put(X, i + D_INVERSE, D_inverse)
+            put(X, i + D_INVERSE, 1.0 / x_of(D))
             put(X, i + D_FORCE, u)
         join = get(I, t + JOIN)
         if get(I, t + SECTION) == k and join != DROP:
@@ -229,10 +225,11 @@ def accelerations(I, X):
         first = get(I, t + DOF_AT)
         for d in range(first, first + get(I, t + N_DOF)):
             i = dofs + d * DOF
-            x = get(X, i + D_INVERSE) * get(X, i + D_FORCE) - inner(load_pair(X, i + D_GAIN), a)
-            put(X, theta_ddot + d, x)
-            zero_sum += 0.0 * x  # NaN for infinities as well
-            a = plus_scaled(a, x, load_pair(X, i + D_COLUMN))
+            free = get(X, i + D_INVERSE) * get(X, i + D_FORCE)
+            held = spread_inner(-free, load_pair(X, i + D_GAIN), a)  # -theta_ddot
+            put(X, theta_ddot + d, -x_of(held))
+            zero_sum += 0.0 * x_of(held)  # NaN for infinities as well
+            a = minus_spread(a, held, load_pair(X, i + D_COLUMN))
         store_pair(X, bodies + k * BODY + B_ACCELERATION, a)
     return zero_sum == 0.0
 

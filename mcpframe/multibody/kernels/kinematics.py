@@ -97,9 +97,9 @@ def carried_frame(R, r, X, i, j):
 
 @inline
 def moved_by_hinge(kind, R, r, X, q, sine, cosine):
-    """Return a hinge frame moved by its coordinates from X[q] on; of pins sine and cosine are at theirs."""
+    """Return a hinge frame moved by its coordinates from X[q] on, of pins by sine and cosine."""
     if kind == PIN:
-        R = turned(R, get(X, sine), get(X, cosine))
+        R = turned(R, sine, cosine)
     elif kind == PRISMATIC:
         r = r + get(X, q) * R[2]
     elif kind == FREE:
@@ -193,7 +193,7 @@ def kinematics(I, X):
         c = constants + k * CONSTANT
         R, r = carried_frame(R, r, X, c + C_ROTATION, c + C_POSITION)
         q = theta + get(I, t + THETA_AT)
-        R, r = moved_by_hinge(kind, R, r, X, q, angles + n + k, angles + 2 * n + k)
+        R, r = moved_by_hinge(kind, R, r, X, q, get(X, angles + n + k), get(X, angles + 2 * n + k))
         if get(I, t + SECTION) == k:
             at = r
             if parent >= 0:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, vector, x_of, y_of, z_of, zero
-from mcpframe.multibody.kernels.articulated import apply, body_inertia
+from mcpframe.multibody.kernels.articulated import body_inertia
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     B_POSITION,
@@ -47,6 +47,7 @@ from mcpframe.multibody.memory.records import (
     TREE_ROW,
 )
 from mcpframe.spatial.algebra import (
+    apply,
     combine,
     cross,
     dot,
@@ -55,6 +56,7 @@ from mcpframe.spatial.algebra import (
     load_block,
     load_matrix,
     load_pair,
+    minus_spread,
     null_pair,
     plus,
     plus_block,
@@ -62,6 +64,7 @@ from mcpframe.spatial.algebra import (
     shifted_force,
     shifted_inertia,
     shifted_motion,
+    spread_inner,
     store_block,
     store_pair,
     transform,
@@ -169,9 +172,10 @@ def solve_mass_into(I, X, x, out):
         first = get(I, t + DOF_AT)
         for d in range(first, first + get(I, t + N_DOF)):
             i = dofs + d * DOF
-            y = get(X, i + D_INVERSE) * get(out, d) - inner(load_pair(X, i + D_GAIN), a)
-            put(out, d, y)
-            a = plus_scaled(a, y, load_pair(X, i + D_COLUMN))
+            free = get(X, i + D_INVERSE) * get(out, d)
+            held = spread_inner(-free, load_pair(X, i + D_GAIN), a)  # minus the answer
+            put(out, d, -x_of(held))
+            a = minus_spread(a, held, load_pair(X, i + D_COLUMN))
         store_pair(X, push + k * PAIR, a)
 
 
@@ -233,16 +237,18 @@ def inertial_forces(I, X, theta_ddot):
 
 
 @inline
-def momentum_at(X, o, c):
+def momentum_at(X, o, C, c):
     """Return the momentum of a body, its moment about the centre of mass, and where that is.
+
+    The body is in X[o:], its constants in C[c:].
 
     About the reference point, world axes; [J ω; m (v + ω x c)], J in its own axes.
     """
-    R, J = load_matrix(X, o + B_ROTATION), load_matrix(X, c + C_INERTIA)
-    com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
+    R, J = load_matrix(X, o + B_ROTATION), load_matrix(C, c + C_INERTIA)
+    com = load(X, o + B_POSITION) + combine(R, C, c + C_COM)
     w, v = load_pair(X, o + B_VELOCITY)
     own = vector(dot(R[0], w), dot(R[1], w), dot(R[2], w))
-    return get(X, c + C_MASS) * (v + cross(w, com)), apply(R, apply(J, own)), com
+    return get(C, c + C_MASS) * (v + cross(w, com)), apply(R, apply(J, own)), com
 
 
 @callee
@@ -254,7 +260,7 @@ def energies_into(I, X, out):
     for k in range(n):
         o, c = bodies + k * BODY, constants + k * CONSTANT
         at = load(X, I[REFERENCE] + 4 * get(I, tree + k * TREE_ROW + SECTION))
-        p, spin, com = momentum_at(X, o, c)
+        p, spin, com = momentum_at(X, o, X, c)
         w, v = load_pair(X, o + B_VELOCITY)
         kinetic += 0.5 * (dot(w, spin) + dot(p, v + cross(w, com)))
         potential -= get(X, c + C_MASS) * dot(g, at + com)

@@ -19,7 +19,7 @@ from numba import types
 
 from mcpframe.jit import Indices, Vector, VectorOut, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put
-from mcpframe.multibody.kernels.articulated import apply, body_inertia
+from mcpframe.multibody.kernels.articulated import body_inertia
 from mcpframe.multibody.kernels.mass import hand_down, handed_up
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -47,7 +47,7 @@ from mcpframe.multibody.memory.records import (
     TREE,
     TREE_ROW,
 )
-from mcpframe.spatial.algebra import dot, inner, load_pair, plus, plus_scaled, store_pair
+from mcpframe.spatial.algebra import apply, dot, inner, load_pair, plus, plus_scaled, store_pair
 
 FAINT = 1e-3
 """Share of a body's momentum that counts into the scale. A step that changes next to nothing leaves the rates

@@ -24,6 +24,8 @@ SHAPE_RADIUS, SHAPE_PLACE = WHOLE.doubles("shape"), WHOLE.doubles("shape", 4)
 LIMITS, LIMIT_VALUES = WHOLE.integers("limit", LIMIT_ROW), WHOLE.doubles("limit", 4)
 CONSTANT, DAMPING, STIFFNESS, AWAY, PUSHED = (WHOLE.doubles("dof") for _ in range(5))
 REST = WHOLE.doubles("theta")
+DRIVE_NUMBERS = WHOLE.doubles("number")
+"""NUMBERS of `drive_slots`."""
 LOOP_BODIES, LOOP_NODES = WHOLE.integers("loop", 2), WHOLE.doubles("loop", NODE_ROW)
 HALF_BODIES, TERMS = WHOLE.integers("half"), WHOLE.integers("term", TERM_ROW)
 """Forces at the hinges; PUSHED: those of contacts and limits."""

@@ -113,6 +113,31 @@ def test_impulses_leave_the_rates_and_take_the_energy_of_the_hybrid_state(rng, n
         assert not rec.MEMORY.part(body.IT, body.XT, rec.THETA_DOT)[rigid].any()
 
 
+@pytest.mark.parametrize("name", ["chain of pins", "floating tree", "every hinge"])
+def test_clusters_that_keep_their_bodies_are_those_made_anew(rng, name):
+    """Choice after choice, active joints moving in between: places, masses and impulses of fresh clusters."""
+    state = some_state(rng, name, 30)
+    movable = movable_links(state.tree)
+    body, active = Body(state), movable
+    for _ in range(8):
+        flipped = rng.random(active.size) < 0.2
+        chosen = rooted(state, np.where(flipped, some_links(rng, state), active))
+        left = np.flatnonzero(active & ~chosen)
+        take_active(body.IA, body.XA, chosen)
+        body.part(at.LEFT)[: left.size] = left
+        body.IA[at.N_LEFT] = left.size
+        expected = HybridState(state.model.state(state.theta, state.theta_dot), chosen)
+        fresh = Body(state.model.state(state.theta), chosen).cluster()
+        state.link_poses()
+        assert entries.rigidify(body.IT, body.XT, body.IA, body.XA, body.I, body.X) == 0
+        np.testing.assert_array_equal(body.of(rec.CONSTANTS), fresh.of(rec.CONSTANTS))
+        np.testing.assert_array_equal(body.part(at.PLACES), fresh.part(at.PLACES))
+        np.testing.assert_allclose(body.of(rec.THETA_DOT), expected.theta_dot, atol=1e-9)
+        rates = expected.whole()[1]
+        state.update(state.model.integrate(state.theta, rates, 0.1), rates)
+        active = chosen
+
+
 def below(assembly, node):
     """The joints that a node joins, all together."""
     if assembly.joint[node] == LEAF:

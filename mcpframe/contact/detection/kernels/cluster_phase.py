@@ -117,12 +117,26 @@ def push(ID, size, a, b, c, d):
     return size + 1
 
 
+@inline
+def has_balls(ID, c, low, high):
+    """Return whether the balls of a cluster are written already; they will be."""
+    first = get(ID, ID[at.MEMBERS] + low)
+    kept, last = ID[at.KEPT_FIRST] + first, ID[at.KEPT_LAST] + first
+    same = get(ID, ID[at.STALE] + c) == 0 and get(ID, kept) == low and get(ID, last) == high
+    put(ID, kept, low)
+    put(ID, last, high)
+    put(ID, ID[at.STALE] + c, 0)
+    return same
+
+
 @callee
 def make_balls(ID, XD, n):
-    """Write the balls of n clusters, each range after its halves."""
+    """Write the balls of n clusters, each range after its halves, where they are not those of before."""
     for c in range(n):
         low, high = get(ID, ID[at.FIRST] + c), get(ID, ID[at.FIRST] + c + 1)
-        size = push(ID, 0, low, high, 0, 0) if high - low > 1 else 0
+        size = 0
+        if high - low > 1 and not has_balls(ID, c, low, high):
+            size = push(ID, 0, low, high, 0, 0)
         while size > 0:
             row = ID[at.STACK] + 4 * (size - 1)
             a, b = get(ID, row), get(ID, row + 1)

@@ -12,28 +12,22 @@ import math
 
 from numba import types
 
+from mcpframe.contact.detection import cluster_records as balls
 from mcpframe.contact.detection import records as found
-from mcpframe.contact.detection.kernels.broad_phase import origin_of
 from mcpframe.contact.detection.kernels.cluster_phase import gather_clusters
-from mcpframe.jit import Indices, IndicesOut, VectorOut, by_address, callee, inline, kernel, window
+from mcpframe.jit import Indices, IndicesOut, VectorOut, by_address, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.multibody.adaptive import piece_records as pieces
 from mcpframe.multibody.adaptive import records as rec
 from mcpframe.multibody.adaptive.choice import FAILED, OTHERS
-from mcpframe.multibody.adaptive.clusters import n_theta_of, spread
+from mcpframe.multibody.adaptive.clusters import forget_places, n_theta_of, spread
 from mcpframe.multibody.adaptive.entries import choose, rigidify
 from mcpframe.multibody.adaptive.entries import write_pieces as write_all_pieces
-from mcpframe.multibody.adaptive.fronts import find_parts, let_sleep, place_new, wake
-from mcpframe.multibody.adaptive.released import part_of
+from mcpframe.multibody.adaptive.fronts import let_sleep, place_new
 from mcpframe.multibody.kernels.kinematics import angles_of_pins, kinematics
-from mcpframe.multibody.kernels.loops import reference_of
-from mcpframe.multibody.kernels.mass import clear_push, generalized_force_into
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory import row_records
 from mcpframe.multibody.memory.records import (
-    B_ROTATION,
-    BODIES,
-    BODY,
     CONSTANT,
     CONSTANTS,
     D_ARMATURE,
@@ -45,157 +39,29 @@ from mcpframe.multibody.memory.records import (
     N_BODIES,
     N_DOF,
     N_DOFS,
-    PAIR,
+    N_THETA,
     PARENT,
-    PUSH,
-    TAU,
-    THETA,
     THETA_AT,
-    THETA_DOT,
     TREE,
     TREE_ROW,
 )
 from mcpframe.simulation.memory import adaptive_slots as whole
+from mcpframe.simulation.memory import drive_slots as drives
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.moving.motion import difference
-from mcpframe.spatial.algebra import combine, cross, dot, load_matrix, load_pair, plus, store_pair
+from mcpframe.simulation.step.adaptive.forces import (
+    add_motors,
+    gather_active_forces,
+    gather_whole_forces,
+    push_parts,
+    rest_forces,
+)
+from mcpframe.spatial.algebra import combine, dot, load_matrix
 
 call_choose, call_rigidify, call_pieces = (
     by_address(choose),
     by_address(rigidify),
     by_address(write_all_pieces),
 )
-
-
-@inline
-def push_body(IT, XT, body, point, force):
-    """Add a force at a point of a body to PUSH; the world takes any."""
-    if body >= 0:
-        i = IT[PUSH] + body * PAIR
-        arm = point - reference_of(IT, XT, body)
-        store_pair(XT, i, plus(load_pair(XT, i), (cross(arm, force), force)))
-
-
-@callee
-def push_contacts(IT, XT, IA, XA, IS, XS):
-    """Write what the forces of contacts and limits do at the hinges of the whole, which is placed."""
-    n_shapes, pushed = IA[whole.N_SHAPES], window(XA, IA[whole.PUSHED], IT[N_DOFS])
-    clear_push(IT, XT)
-    for i in range(IS[at.N_FORCES]):
-        key, row = get(IS, IS[at.FORCE_KEYS] + i), IS[at.FORCES] + 8 * i
-        if key >= 0:
-            pair = key // found.FEATURES
-            point, force = load(XS, row), load(XS, row + 4)
-            push_body(IT, XT, get(IA, IA[whole.SHAPE_BODY] + pair // n_shapes), point, force)
-            push_body(IT, XT, get(IA, IA[whole.SHAPE_BODY] + pair % n_shapes), point, -force)
-    generalized_force_into(IT, XT, pushed)
-    for i in range(IS[at.N_FORCES]):
-        key = get(IS, IS[at.FORCE_KEYS] + i)
-        if key < 0:
-            limit = -1 - key
-            d = IA[whole.PUSHED] + get(IA, IA[whole.LIMITS] + limit * at.LIMIT_ROW + at.M_DOF)
-            sign = get(XA, IA[whole.LIMIT_VALUES] + 4 * limit + at.M_SIGN)
-            put(XA, d, get(XA, d) + sign * get(XS, IS[at.FORCES] + 8 * i + 7))
-
-
-@callee
-def gather_whole_forces(IT, XT, IA, XA, IS, XS):
-    """Write TAU of the whole: constant forces, springs and dampers, contacts and limits."""
-    push_contacts(IT, XT, IA, XA, IS, XS)
-    if IS[at.PASSIVE] != 0:
-        difference(IT, XA, IA[whole.REST], XT, IT[THETA], XA, IA[whole.AWAY])
-    for d in range(IT[N_DOFS]):
-        force = get(XA, IA[whole.CONSTANT] + d) + get(XA, IA[whole.PUSHED] + d)
-        if IS[at.PASSIVE] != 0:
-            force -= get(XA, IA[whole.DAMPING] + d) * get(XT, IT[THETA_DOT] + d)
-            force -= get(XA, IA[whole.STIFFNESS] + d) * get(XA, IA[whole.AWAY] + d)
-        put(XT, IT[TAU] + d, force)
-
-
-@inline
-def still_force(IT, XT, IA, XA, k):
-    """Return what acts at a hinge of one dof while it is at rest: constant forces and springs."""
-    t = IT[TREE] + k * TREE_ROW
-    d, q = get(IT, t + DOF_AT), get(IT, t + THETA_AT)
-    away = get(XT, IT[THETA] + q) - get(XA, IA[whole.REST] + q)
-    return get(XA, IA[whole.CONSTANT] + d) - get(XA, IA[whole.STIFFNESS] + d) * away
-
-
-@callee
-def rest_forces(IT, XT, IA, XA, bodies, n):
-    """Write TAU of rigid hinges: those of n bodies from IA[bodies] on, or of all but the roots'."""
-    for i in range(n):
-        k = get(IA, bodies + i) if bodies >= 0 else i
-        t = IT[TREE] + k * TREE_ROW
-        if get(IT, t + PARENT) >= 0:
-            put(XT, IT[TAU] + get(IT, t + DOF_AT), still_force(IT, XT, IA, XA, k))
-
-
-@callee
-def gather_active_forces(I, X, IT, XT, IA, XA, IS, XS):
-    """Write TAU of the active joints: constant forces, springs and dampers, limits; that of others stays."""
-    if IS[at.PASSIVE] != 0:
-        difference(I, XS, IS[at.REST], X, I[THETA], XA, IA[whole.AWAY])
-    for c in range(I[N_BODIES]):
-        u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[rec.HINGE_BODY] + c) * TREE_ROW
-        for i in range(get(I, u + N_DOF)):
-            e, d = get(I, u + DOF_AT) + i, get(IT, t + DOF_AT) + i
-            force = get(XA, IA[whole.CONSTANT] + d)
-            if IS[at.PASSIVE] != 0:
-                force -= get(XA, IA[whole.DAMPING] + d) * get(X, I[THETA_DOT] + e)
-                force -= get(XA, IA[whole.STIFFNESS] + d) * get(XA, IA[whole.AWAY] + e)
-            put(XT, IT[TAU] + d, force)
-    for i in range(IS[at.N_FORCES]):
-        key = get(IS, IS[at.FORCE_KEYS] + i)
-        if key < 0:
-            limit = -1 - key
-            d = IT[TAU] + get(IA, IA[whole.LIMITS] + limit * at.LIMIT_ROW + at.M_DOF)
-            sign = get(XA, IA[whole.LIMIT_VALUES] + 4 * limit + at.M_SIGN)
-            put(XT, d, get(XT, d) + sign * get(XS, IS[at.FORCES] + 8 * i + 7))
-
-
-@inline
-def pushed_body(IA, IS, i, side):
-    """Return the body of the whole that the i-th force acts on, -1 for the world and for limits."""
-    key = get(IS, IS[at.FORCE_KEYS] + i)
-    if key < 0:
-        return -1
-    pair, n = key // found.FEATURES, IA[whole.N_SHAPES]
-    return get(IA, IA[whole.SHAPE_BODY] + (pair // n if side == 0 else pair % n))
-
-
-@callee
-def push_part(I, X, IA, XA, k, point, force):
-    """Add a force at a point of the world to what pushes the part of a single link."""
-    c, place = get(IA, IA[rec.CLUSTER] + k), IA[rec.PLACES] + k * rec.PLACE
-    o = I[BODIES] + c * BODY
-    R_c = load_matrix(X, o + B_ROTATION)
-    R = combine(R_c, XA, place), combine(R_c, XA, place + 4), combine(R_c, XA, place + 8)
-    arm = point - origin_of(I, X, c) - combine(R_c, XA, place + rec.PL_POSITION)
-    moment = cross(arm, force)
-    push = part_of(IA, get(IA, IA[pieces.TIP_PART] + k)) + pieces.PA_PUSH
-    for r in range(3):
-        axis = R[0] if r == 0 else (R[1] if r == 1 else R[2])
-        put(XA, push + r, get(XA, push + r) + dot(axis, moment))
-        put(XA, push + 3 + r, get(XA, push + 3 + r) + dot(axis, force))
-
-
-@callee
-def push_parts(I, X, IT, IA, XA, IS, XS):
-    """Find the parts for a choice, links that contacts press on apart, and what presses on them."""
-    for i in range(IS[at.N_FORCES]):
-        for side in range(2):
-            k = pushed_body(IA, IS, i, side)
-            if k >= 0:
-                wake(IA, k)
-    find_parts(IT, IA)
-    for i in range(IS[at.N_FORCES]):
-        row, sign = IS[at.FORCES] + 8 * i, 1.0
-        for side in range(2):
-            k = pushed_body(IA, IS, i, side)
-            if k >= 0:
-                push_part(I, X, IA, XA, k, load(XS, row), sign * load(XS, row + 4))
-            sign = -1.0
 
 
 @callee
@@ -226,6 +92,33 @@ def write_hinges(I, X, IT, IA, XA, IS, XS):
             put(XS, IS[at.REST] + get(I, u + THETA_AT) + i, rest)
         put(IS, IS[at.BY_ITSELF] + c, 0)
         put(XS, IS[at.BODY_REACH] + c, -1.0)
+
+
+@inline
+def own_numbers(IA, IF, place):
+    """Return where XA keeps for the whole what controllers have at a place of XF."""
+    return IA[whole.DRIVE_NUMBERS] + place - IF[drives.NUMBERS]
+
+
+@callee
+def write_drives(I, IT, IA, XA, IF, XF):
+    """Write gains and targets of motors for the hinges of clusters, in their order."""
+    n_dofs, n_theta = I[N_DOFS], I[N_THETA]
+    for k in range(IF[drives.N_DRIVES]):
+        drive = IF[drives.DRIVES] + k * drives.DRIVE_ROW
+        gains, targets = get(IF, drive + drives.V_NUMBERS), get(IF, drive + drives.V_TARGETS)
+        own_gains, own_targets = own_numbers(IA, IF, gains), own_numbers(IA, IF, targets)
+        for c in range(I[N_BODIES]):
+            u, t = I[TREE] + c * TREE_ROW, IT[TREE] + get(IA, IA[rec.HINGE_BODY] + c) * TREE_ROW
+            n_dof = get(I, u + N_DOF)
+            for i in range(n_dof):
+                e, d = get(I, u + DOF_AT) + i, get(IT, t + DOF_AT) + i
+                for j in range(3):
+                    put(XF, gains + j * n_dofs + e, get(XA, own_gains + j * IT[N_DOFS] + d))
+            for i in range(n_theta_of(get(I, u + KIND), n_dof)):
+                here, there = targets + get(I, u + THETA_AT) + i, own_targets + get(IT, t + THETA_AT) + i
+                for j in range(get(IF, drive + drives.V_MOVES) + 1):
+                    put(XF, here + j * n_theta, get(XA, there + j * IT[N_THETA]))
 
 
 @callee
@@ -282,6 +175,8 @@ def write_shapes(IA, XA, ID, XD, IS, XS):
     """Write the frames of shapes with new places on clusters, the clusters of all, and their reach."""
     for m in range(IA[pieces.N_MOVED]):
         k = get(IA, IA[pieces.MOVED] + m)
+        if IA[whole.BY_CLUSTERS] != 0:
+            put(ID, ID[balls.STALE] + get(IA, IA[rec.CLUSTER] + k), 1)
         for i in range(get(IA, IA[whole.FIRST_SHAPE] + k), get(IA, IA[whole.FIRST_SHAPE] + k + 1)):
             write_frame(IA, XA, ID, XD, IS, XS, i)
     for i in range(get(IA, IA[whole.FIRST_SHAPE]), IA[whole.N_SHAPES]):
@@ -342,11 +237,12 @@ def write_loops(I, IT, IA, XA, IE, XE, IQ):
 
 
 @callee
-def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS):
+def write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IF, XF, IS, XS):
     """Write what a run knows of bodies and dofs; plans are made anew."""
     copy_clusters(I, X, Y)
     copy_clusters(I, X, Z)
     write_hinges(I, X, IT, IA, XA, IS, XS)
+    write_drives(I, IT, IA, XA, IF, XF)
     write_floating(I, IA, IS)
     write_limits(I, IT, IA, XA, IS, XS)
     write_shapes(IA, XA, ID, XD, IS, XS)
@@ -364,6 +260,7 @@ def install(I, X, IT, XT, IA, XA, A, anew):
     put(IA, rec.N_LEFT, 0)
     if IA[pieces.N_PIECES] == 0:
         angles_of_pins(IT, XT)
+        forget_places(IT, IA)
     elif anew:
         rest_forces(IT, XT, IA, XA, -1, IT[N_BODIES])
         call_pieces(A[at.WRITE_PIECES], (IT, XT, IA, XA))
@@ -373,7 +270,7 @@ def install(I, X, IT, XT, IA, XA, A, anew):
 
 
 @callee
-def begin_choice(I, X, IT, XT, IA, XA, IS, XS):
+def begin_choice(I, X, IT, XT, IA, XA, IF, IS, XS):
     """Write what a choice has to know: forces, and where the whole, or its parts, are."""
     spread(I, X, IA, IT, XT)
     if IA[pieces.N_PIECES] > 0:
@@ -383,13 +280,15 @@ def begin_choice(I, X, IT, XT, IA, XA, IS, XS):
     else:
         kinematics(IT, XT)
         gather_whole_forces(IT, XT, IA, XA, IS, XS)
+    add_motors(I, IT, XT, IA, IF, IS, XS)
 
 
 @kernel(
     IndicesOut, VectorOut, VectorOut, VectorOut, Indices, VectorOut, IndicesOut, VectorOut, IndicesOut,
-    VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, Indices, types.int64,
+    VectorOut, IndicesOut, VectorOut, IndicesOut, IndicesOut, VectorOut, IndicesOut, VectorOut, Indices,
+    types.int64,
 )  # fmt: skip
-def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, A, asked):
+def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IF, XF, IS, XS, A, asked):
     """Choose, where that is asked, and install; return SAME, OTHERS or FAILED.
 
     To INSTALL or BUILD, coordinates and rates are those of the whole; to CHOOSE, those of the clusters in X.
@@ -398,7 +297,7 @@ def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, A, asked):
     if asked != whole.CHOOSE:
         install(I, X, IT, XT, IA, XA, A, asked == whole.BUILD)
     else:
-        begin_choice(I, X, IT, XT, IA, XA, IS, XS)
+        begin_choice(I, X, IT, XT, IA, XA, IF, IS, XS)
         ended = call_choose(A[at.CHOOSE_JOINTS], (IT, XT, IA, XA))
         if IA[pieces.N_PIECES] > 0:
             let_sleep(IA)
@@ -410,5 +309,5 @@ def adapt(I, X, Y, Z, IT, XT, IA, XA, ID, XD, IE, XE, IQ, IS, XS, A, asked):
         put(IS, at.N_HISTORY, 0)  # accelerations of other dofs
         put(XS, IS[at.INERTIA], 0.0)
     place_new(IA, XA)
-    write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IS, XS)
+    write_run(I, X, Y, Z, IT, IA, XA, ID, XD, IE, XE, IQ, IF, XF, IS, XS)
     return ended

@@ -10,12 +10,14 @@ from mcpframe.multibody.adaptive.records import LOSS
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import adaptive_slots as whole
 from mcpframe.simulation.memory import slots as at
+from mcpframe.simulation.memory.drive_slots import N_DRIVES
 from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.adaptive.adapt import adapt
+from mcpframe.simulation.step.drives import sample_motors
 from mcpframe.simulation.step.moving.closing import settle
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.restitution import call_energies
-from mcpframe.simulation.step.touching import look, place_of
+from mcpframe.simulation.step.touching import call_place, look, place_of
 
 call_adapt = by_address(adapt)
 
@@ -92,9 +94,12 @@ def choose_again(run, X, Y, time, anew):
 
     What touches is found for the new clusters; `anew`: in any case.
     """
+    if run.IF[N_DRIVES] > 0:
+        call_place(run.A[at.PLACE], (run.I, X))
+        sample_motors(run, X, time)
     state = run.I, X, Y, run.Z, run.IT, run.XT, run.IA, run.XA
-    parts = *state, run.ID, run.XD, run.IE, run.XE, run.IQ, run.IS, run.XS, run.A, whole.CHOOSE
-    ended = call_adapt(run.A[at.ADAPT], parts)
+    outer = run.ID, run.XD, run.IE, run.XE, run.IQ, run.IF, run.XF
+    ended = call_adapt(run.A[at.ADAPT], (*state, *outer, run.IS, run.XS, run.A, whole.CHOOSE))
     if ended == FAILED:
         return at.NO_MOTION
     if ended == SAME and not anew:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, CONTACT_ROW
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, vector, zero
-from mcpframe.multibody.kernels.articulated import apply, body_places
+from mcpframe.multibody.kernels.articulated import body_places
 from mcpframe.multibody.memory.records import (
     B_POSITION,
     B_ROTATION,
@@ -48,13 +48,13 @@ from mcpframe.simulation.step.moving.drift import inverse, times
 from mcpframe.simulation.step.moving.motion import put_three, three
 from mcpframe.simulation.step.touching import call_place
 from mcpframe.spatial.algebra import (
+    about_origin,
+    apply,
     cross,
     dot,
     load_matrix,
     load_pair,
-    minus_matrix,
     plus_matrix,
-    point_inertia,
 )
 
 
@@ -82,9 +82,9 @@ def whole(I, X, root, end):
         first = first + m * r
         P = P + p
         L = L + apply(J_com, w) + cross(r, p)
-        J = plus_matrix(J, plus_matrix(J_com, point_inertia(m, r)))
+        J = plus_matrix(J, about_origin(J_com, m, r))
     c = (1.0 / mass) * first
-    return mass, c, minus_matrix(J, point_inertia(mass, c)), L - cross(c, P), P
+    return mass, c, about_origin(J, -mass, c), L - cross(c, P), P
 
 
 @callee
