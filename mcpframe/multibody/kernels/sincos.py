@@ -56,10 +56,10 @@ def sincos(x):
 @callee
 def sincos_of(X, angle, n):
     """Write sin and cos of the n angles X[angle:] to the 2 n entries behind them."""
-    largest = 0.0
+    far = 0  # a count, which unlike a maximum is taken abreast
     for k in range(n):
-        largest = max(largest, abs(get(X, angle + k)))
-    if largest <= REDUCIBLE:
+        far += 1 if abs(get(X, angle + k)) > REDUCIBLE else 0
+    if far == 0:
         for k in range(n):
             s, c = sincos(get(X, angle + k))
             put(X, angle + n + k, s)
