@@ -26,6 +26,7 @@ from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
+from mcpframe.simulation.step.undo import copy_motion, go_back, keep
 
 
 @inline
@@ -38,61 +39,6 @@ def has_room(run):
         and IS[at.N_OUT_CONTACTS] + contacts <= IS[at.MAX_OUT_CONTACTS]
         and IS[at.N_OUT_IMPACTS] + IS[at.MAX_IMPACTS] <= IS[at.MAX_OUT_IMPACTS]
     )
-
-
-@callee
-def copy_motion(I, X, Y):
-    """Copy coordinates and rates from X to Y."""
-    for i in range(I[N_THETA]):
-        put(Y, I[THETA] + i, get(X, I[THETA] + i))
-    for i in range(I[N_DOFS]):
-        put(Y, I[THETA_DOT] + i, get(X, I[THETA_DOT] + i))
-
-
-@inline
-def copy_part(array, source, target, n):
-    """Copy n entries from one place of an array to another."""
-    for i in range(n):
-        put(array, target + i, get(array, source + i))
-
-
-@callee
-def keep(run, X, B):
-    """Keep what a step changes."""
-    IS, XS = run.IS, run.XS
-    copy_motion(run.I, X, B)
-    copy_part(IS, at.FIRST_CHANGED, IS[at.CHANGED_BEFORE], at.N_CHANGED)
-    copy_part(IS, IS[at.CLOSED], IS[at.CLOSED_BEFORE], IS[at.N_CLOSED])
-    copy_part(IS, IS[at.KNOWN_KEYS], IS[at.KNOWN_BEFORE], IS[at.N_KNOWN])
-    copy_part(IS, IS[at.KNOWN_CODES], IS[at.CODES_BEFORE], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
-    copy_part(XS, IS[at.KNOWN_POINT], IS[at.POINT_BEFORE], IS[at.N_KNOWN] * IS[at.CONE_ROWS])
-    copy_part(XS, IS[at.TAKEN], IS[at.TAKEN_BEFORE], IS[at.N_TAKEN] * at.TAKEN_ROW)
-    copy_part(XS, IS[at.HISTORY], IS[at.HISTORY_BEFORE], 4 * run.I[N_DOFS])
-    copy_part(XS, IS[at.INERTIA], IS[at.INERTIA_BEFORE], run.I[N_DOFS])
-    copy_part(XS, at.RESIDUAL, IS[at.FIGURES_BEFORE], at.N_FIGURES)
-    copy_part(IS, IS[at.MEMORY_KEYS], IS[at.MEMORY_KEYS_BEFORE], IS[at.N_REMEMBERED])
-    copy_part(IS, IS[at.MEMORY_LAWS], IS[at.MEMORY_LAWS_BEFORE], IS[at.N_REMEMBERED])
-    copy_part(XS, IS[at.MEMORIES], IS[at.MEMORIES_BEFORE], IS[at.N_REMEMBERED] * IS[at.MEMORY_WIDTH])
-
-
-@callee
-def go_back(run, X, B):
-    """Undo a step that did not go through; the plan is that of another step now, and made anew."""
-    IS, XS = run.IS, run.XS
-    copy_motion(run.I, B, X)
-    copy_part(IS, IS[at.CHANGED_BEFORE], at.FIRST_CHANGED, at.N_CHANGED)
-    copy_part(IS, IS[at.CLOSED_BEFORE], IS[at.CLOSED], IS[at.N_CLOSED])
-    copy_part(IS, IS[at.KNOWN_BEFORE], IS[at.KNOWN_KEYS], IS[at.N_KNOWN])
-    copy_part(IS, IS[at.CODES_BEFORE], IS[at.KNOWN_CODES], IS[at.N_KNOWN] * IS[at.ROWS_EACH])
-    copy_part(XS, IS[at.POINT_BEFORE], IS[at.KNOWN_POINT], IS[at.N_KNOWN] * IS[at.CONE_ROWS])
-    copy_part(XS, IS[at.TAKEN_BEFORE], IS[at.TAKEN], IS[at.N_TAKEN] * at.TAKEN_ROW)
-    copy_part(XS, IS[at.HISTORY_BEFORE], IS[at.HISTORY], 4 * run.I[N_DOFS])
-    copy_part(XS, IS[at.INERTIA_BEFORE], IS[at.INERTIA], run.I[N_DOFS])
-    copy_part(XS, IS[at.FIGURES_BEFORE], at.RESIDUAL, at.N_FIGURES)
-    copy_part(IS, IS[at.MEMORY_KEYS_BEFORE], IS[at.MEMORY_KEYS], IS[at.N_REMEMBERED])
-    copy_part(IS, IS[at.MEMORY_LAWS_BEFORE], IS[at.MEMORY_LAWS], IS[at.N_REMEMBERED])
-    copy_part(XS, IS[at.MEMORIES_BEFORE], IS[at.MEMORIES], IS[at.N_REMEMBERED] * IS[at.MEMORY_WIDTH])
-    put(IS, at.N_PLANNED, -1)
 
 
 @callee
