@@ -40,9 +40,12 @@ from mcpframe.multibody.kernels.entries import (
 from mcpframe.multibody.memory.loop_packing import loop_space, pack_loops
 from mcpframe.multibody.memory.loop_records import CERTAIN, HALF_BODY, MEMORY
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
+from mcpframe.multibody.memory.records import MEMORY as TREE_MEMORY
+from mcpframe.multibody.memory.records import PARENT, TREE
 from mcpframe.multibody.state import State
 from mcpframe.problem.cone import certify_cones
 from mcpframe.problem.residual import certify_dense
+from mcpframe.scene.compiled_function import CompiledFunction
 from mcpframe.scene.controllers import PD, Together
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.adaptation import Adaptation, WholeBody, check_adaptive
@@ -98,6 +101,7 @@ class Engine:
         known, foreign = sorted_parts(scene.controller)
         self._IF, self._XF, self._constant = pack_drives(model, known)
         self._motors = any(isinstance(part, PD) for part in known)
+        self._acts = bool(foreign) or any(isinstance(part, CompiledFunction) for part in known)
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
         self._law_rows, self._limit_law = laws, len(laws) - 2
         self._laws = pack_laws(laws, half, stepping.dt)
@@ -160,7 +164,21 @@ class Engine:
             at.CLOSURE_BIAS: asks["closure_bias"],
             at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
+            at.CLOCKS: observe is None and self._has_clocks(),
         }
+
+    def _has_clocks(self) -> bool:
+        """Return whether parties have clocks of their own, see `mcpframe.simulation.step.apart`.
+
+        Not where somebody in Python looks on or acts, nor where something else than contacts joins bodies.
+        """
+        scene, stepping = self.scene, self.scene.stepping
+        foreign = self._formulation is None or self._solver is None or self._acts
+        joined = bool(scene.model.closures) or scene.adaptive is not None
+        plain = stepping.scheme == "event_driven" and stepping.integrator != "rk4"
+        skeleton = scene.model.tree.skeleton
+        several = (TREE_MEMORY.part(skeleton.I, skeleton.X, TREE)[:, PARENT] < 0).sum() > 1
+        return bool(plain and several) and not (foreign or joined or self._layers.soft or stepping.diagnoses)
 
     def _addresses(self) -> Indices:
         """Return where the kernels of all stages are."""

@@ -21,6 +21,8 @@ ROUNDS = 50
 """Most approaches that are resolved one after the other, for each contact that touches; then all at once."""
 TIE = 1e-9
 """Approaches that differ by no more than this share are as fast as each other, and resolved together."""
+MEETINGS = 8
+"""How often a step is taken anew because parties with clocks of their own have met; then all have one."""
 JAM_PARTS, JAM_SHARE = 16, 0.25
 """A jam: in a step so many times shorter the normal impulse is still this share of what it was."""
 ROUNDING = 1e-12

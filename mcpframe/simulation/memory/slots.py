@@ -42,6 +42,8 @@ TOGETHER, NEEDED = count("together"), count()
 """Contacts and limits that there is room for in one problem, and how many one has had."""
 EVERY, MAX_IMPACTS, EVENT_DRIVEN, NEWTON, RK4, EULER = (count() for _ in range(6))
 """Record every so many steps; most impacts of a step; scheme, law of restitution, integrator."""
+CLOCKS = count()
+"""Whether parties may have clocks of their own, see `apart`."""
 CLOSURE_BIAS, PROJECTS, REPEATED = count(), count(), count()
 """What closures ask; whether loops are closed again after a step, and whether they have rows that repeat
 others."""
@@ -89,11 +91,11 @@ switch yield, and for how many steps they could have been rigid; for how many so
 slipped."""
 N_OUT_IMPACTS = count()
 FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
-RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2, KNOWN_TIME = (number() for _ in range(6))
+RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2 = (number() for _ in range(5))
 """CERTIFICATE: the worst since the last record, NO_FIGURE where none was made. MIDDLE: of the steps whose
-accelerations are known. KNOWN_TIME: length of the step whose point is kept."""
+accelerations are known."""
 NO_FIGURE = -1.0
-N_FIGURES = KNOWN_TIME - RESIDUAL + 1
+N_FIGURES = MIDDLE_2 - RESIDUAL + 1
 START, TIME, SPEED, TRIAL = number(), number(), number(), number()
 """Begin of the step, time reached; the speed of the fastest point of any shape where the step begins; length
 of the last trial."""
@@ -174,6 +176,7 @@ STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching
 # Memory by key: what was closed, what has pressed since the last record, bases, points, the plan.
 CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
 KNOWN_POINT = doubles("touching", "cone_rows")
+"""Forces, so that steps of any length can start from them."""
 PLANNED_KEYS = integers("together")
 TAKEN_KEYS, TAKEN_MODES = integers("taken"), integers("taken")
 _, T_POINT, T_NORMAL, T_GAP, TAKEN_ROW = columns(VECTOR, VECTOR, VECTOR, VECTOR)
@@ -197,6 +200,11 @@ N_SORTED, SORTED_KEYS = count(), integers("touching")
 """What islands were found of; -1 where they are to be found anew."""
 PUSHED_SHIFTS, ALL_HELD = doubles("touching", N_SHIFTS), count()
 """Shifts of the last push; whether everything was held because something could not rise."""
+# Parties: which one moves, of every body its party; those that need clocks of their own; bodies of different
+# parties that have met; where everybody begins, and where those end that are done.
+MOVING_PARTY, PARTY, TROUBLED = count(), integers("body"), integers("body")
+N_MET, MET = count(), integers("body", 2)
+STARTS, START_RATES, ENDS, END_RATES = doubles("theta"), doubles("dof"), doubles("theta"), doubles("dof")
 # The problem, and what the formulation makes of its solution: of all that touches, and of the island that the
 # formulation's arrays are about, whose contacts are those numbered in OWN.
 UNKNOWNS = integers("touching", 2)

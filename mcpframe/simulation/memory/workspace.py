@@ -58,7 +58,6 @@ FIGURES = {
     "middle_1": at.MIDDLE_1,
     "middle_2": at.MIDDLE_2,
     "near": at.NEAR,
-    "known_time": at.KNOWN_TIME,
     "referred_at": at.REFERRED_AT,
     "jump": at.JUMP,
     "layer_energy": at.LAYER_ENERGY,
@@ -128,7 +127,8 @@ class Workspace:
             limit=all_limits(tree).dof.size,
             body=tree.skeleton.n_bodies,
         )
-        self.IS[[at.N_PLANNED, at.N_SORTED]], self.XS[at.CERTIFICATE] = -1, at.NO_FIGURE
+        self.IS[[at.N_PLANNED, at.N_SORTED, at.MOVING_PARTY]] = -1
+        self.XS[at.CERTIFICATE] = at.NO_FIGURE
         self.integers(at.APART)[:] = self.IS[list(at.OWN_PARTS)]
         self.integers(at.TOLD_LAPACK)[[ONE, NO]] = 1, ord("N")
         self.integers(at.ASKED)[:] = 1

@@ -14,6 +14,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
+from mcpframe.simulation.step.apart import event_driven_apart
 from mcpframe.simulation.step.contact_model.switching import (
     after_step,
     count_agreement,
@@ -94,7 +95,10 @@ def advance(
         put(IS, at.TRIALS, 0)
         put(IS, at.CERTIFIES, 1 if IS[at.CERTIFY_EVERY] > 0 and (k + 1) % IS[at.CERTIFY_EVERY] == 0 else 0)
         keep(run, X, B)
-        step = event_driven(run, X, Y) if IS[at.EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
+        if IS[at.CLOCKS] != 0:
+            step = event_driven_apart(run, X, Y, B)
+        else:
+            step = event_driven(run, X, Y) if IS[at.EVENT_DRIVEN] != 0 else time_stepping(run, X, Y)
         code = step[0]
         if step[1]:
             X, Y = Y, X

@@ -21,6 +21,8 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_BODIES, PARENT, TREE, TREE_ROW
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, material_of, record_of
+from mcpframe.simulation.step.parties import EVERYBODY, takes_part
+from mcpframe.simulation.step.touching import with_room
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
     PROBLEM_HEAD,
@@ -63,7 +65,6 @@ def unite_all(run):
     for k in range(I[N_BODIES]):
         parent = get(I, I[TREE] + k * TREE_ROW + PARENT)
         put(IS, IS[at.ROOTS] + k, k if parent < 0 else get(IS, IS[at.ROOTS] + parent))
-        put(IS, IS[at.ISLAND] + k, NONE)
     held = -1
     for half in range(IE[loops.N_HALVES]):
         body = get(IE, IE[loops.HALF_BODY] + half)
@@ -87,6 +88,8 @@ def body_of(run, i):
 def number_islands(run, held):
     """Give every island its number, that of closures first, and list the contacts of each in their order."""
     IS, count = run.IS, 0
+    for k in range(run.I[N_BODIES]):
+        put(IS, IS[at.ISLAND] + k, NONE)
     if held >= 0:
         put(IS, IS[at.ISLAND] + root_of(run, held), 0)
         count = 1
@@ -313,17 +316,46 @@ def keep_solution(run):
             keep_answer(run, own, i)
 
 
+@inline
+def move_known(run, i, place):
+    """Move what is known of a contact to another place of its tables."""
+    IS, rows, width = run.IS, run.IS[at.ROWS_EACH], run.IS[at.CONE_ROWS]
+    if i != place:
+        copy_row(IS, IS[at.KNOWN_KEYS] + i, IS[at.KNOWN_KEYS] + place, 1)
+        copy_row(IS, IS[at.KNOWN_CODES] + i * rows, IS[at.KNOWN_CODES] + place * rows, rows)
+        copy_row(run.XS, IS[at.KNOWN_POINT] + i * width, IS[at.KNOWN_POINT] + place * width, width)
+
+
+@inline
+def know(run, i, place):
+    """Write codes and forces of what touches to a place of what is known."""
+    IS, XS, rows, width = run.IS, run.XS, run.IS[at.ROWS_EACH], run.IS[at.CONE_ROWS]
+    put(IS, IS[at.KNOWN_KEYS] + place, key_of(run, i))
+    copy_row(IS, IS[at.NEXT_CODES] + i * rows, IS[at.KNOWN_CODES] + place * rows, rows)
+    for k in range(width):
+        impulse = get(XS, IS[at.NEXT_POINT] + i * width + k)
+        put(XS, IS[at.KNOWN_POINT] + place * width + k, impulse / XS[at.TRIAL])
+
+
 @callee
 def remember_basis(run):
-    """Keep codes and impulses of all that touches for the next step."""
-    IS, XS = run.IS, run.XS
-    put(XS, at.KNOWN_TIME, XS[at.TRIAL])
-    for i in range(IS[at.N_TOUCHING]):
-        put(IS, IS[at.KNOWN_KEYS] + i, key_of(run, i))
-    n = IS[at.N_TOUCHING]
-    copy_row(IS, IS[at.NEXT_CODES], IS[at.KNOWN_CODES], n * IS[at.ROWS_EACH])
-    copy_row(XS, IS[at.NEXT_POINT], IS[at.KNOWN_POINT], n * IS[at.CONE_ROWS])
-    put(IS, at.N_KNOWN, n)
+    """Keep codes and forces of all that touches for the next step, in order; of bodies that wait what was."""
+    IS, kept = run.IS, 0
+    if IS[at.MOVING_PARTY] != EVERYBODY:
+        for i in range(IS[at.N_KNOWN]):
+            if not takes_part(run, get(IS, IS[at.KNOWN_KEYS] + i)):
+                move_known(run, i, kept)
+                kept += 1
+    n = with_room(run, kept, IS[at.N_TOUCHING])
+    i, place = kept - 1, kept + n - 1
+    for j in range(n - 1, -1, -1):
+        key = key_of(run, j)
+        while i >= 0 and get(IS, IS[at.KNOWN_KEYS] + i) > key:
+            move_known(run, i, place)
+            i, place = i - 1, place - 1
+        know(run, j, place)
+        place -= 1
+    put(IS, at.N_KNOWN, kept + n)
 
 
 @inline

@@ -34,6 +34,7 @@ from mcpframe.simulation.rules import JAM_PARTS, JAM_SHARE
 from mcpframe.simulation.step.certifying.certify import certify_jam
 from mcpframe.simulation.step.kick import kick
 from mcpframe.simulation.step.moving.motion import three
+from mcpframe.simulation.step.parties import takes_part
 from mcpframe.simulation.step.push import push
 from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
@@ -55,7 +56,7 @@ def slip(run, i):
 def is_suspect(run, Y, i):
     """Return whether a closed contact has lost more than half of its slip where the push leads, in Y."""
     pressed = normal_impulse_of(run, i) > 0.0 and gap_of(run, i) <= run.XS[at.PENETRATION]
-    if key_of(run, i) < 0 or is_soft(run, i) or not pressed:
+    if key_of(run, i) < 0 or is_soft(run, i) or not pressed or not takes_part(run, key_of(run, i)):
         return False
     v = slip(run, i)
     if dot(v, v) <= run.XS[at.REST_SPEED] * run.XS[at.REST_SPEED]:

@@ -15,6 +15,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
 from mcpframe.simulation.step.contact_model.references import reference_of
 from mcpframe.simulation.step.moving.motion import put_three
+from mcpframe.simulation.step.parties import takes_part
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import copy, dot
@@ -42,7 +43,7 @@ def take_impulses(run):
     IS, XS = run.IS, run.XS
     for i in range(IS[at.N_TOUCHING]):
         key, record = key_of(run, i), record_of(run, i)
-        if key < 0:  # a limit
+        if key < 0 or not takes_part(run, key):  # limits are not recorded
             continue
         k = taken_place(run, key, i)
         if k < 0:
@@ -65,13 +66,14 @@ def take_impulses(run):
 
 @callee
 def take_modes(run):
-    """Remember the modes of the touching contacts as the last ones; all others are separating."""
+    """Remember the modes of the touching contacts as the last ones; all others that move are separating."""
     IS = run.IS
     for k in range(IS[at.N_TAKEN]):
-        put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
+        if takes_part(run, get(IS, IS[at.TAKEN_KEYS] + k)):
+            put(IS, IS[at.TAKEN_MODES] + k, SEPARATING)
     for i in range(IS[at.N_TOUCHING]):
         k = taken_place(run, key_of(run, i), i)
-        if k >= 0:
+        if k >= 0 and takes_part(run, key_of(run, i)):
             put(IS, IS[at.TAKEN_MODES] + k, get(IS, IS[at.MODES] + i))
 
 

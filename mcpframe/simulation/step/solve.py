@@ -129,16 +129,16 @@ def recall_point(run, kind):
     IS, XS, IP = run.IS, run.XS, run.IP
     for i in range(IP[N_ROWS]):
         put(XS, IS[at.OWN_Z] + i, 0.0)
-    if kind != STEP or not XS[at.KNOWN_TIME] > 0.0:
+    if kind != STEP:
         return False
-    longer, any_known = XS[at.TRIAL] / XS[at.KNOWN_TIME], False
+    any_known = False
     for i in range(IS[at.N_OWN]):
         known = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], own_key(run, i))
         if known >= 0:
             any_known = True
             for k in range(rows_of(IP, i)):
-                impulse = get(XS, IS[at.KNOWN_POINT] + known * IS[at.CONE_ROWS] + k)
-                put(XS, IS[at.OWN_Z] + row_of(IP, i, k), longer * impulse)
+                force = get(XS, IS[at.KNOWN_POINT] + known * IS[at.CONE_ROWS] + k)
+                put(XS, IS[at.OWN_Z] + row_of(IP, i, k), XS[at.TRIAL] * force)
     return any_known
 
 

@@ -31,6 +31,7 @@ from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
 from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.speeds import fastest_point
+from mcpframe.simulation.step.parties import EVERYBODY, takes_part
 from mcpframe.spatial.algebra import cross, dot, load_pair
 
 call_detect = by_address(detect_contacts)
@@ -207,8 +208,8 @@ def take_limit(run, X, i, gap, n):
 
 
 @callee
-def takes_part(run, X, i):
-    """Return whether contact i of the last detection, made at X, takes part in a step.
+def is_touching(run, X, i):
+    """Return whether contact i of the last detection, made at X, touches as steps have it.
 
     One with a layer does as soon as it arrives before its springs are asked again: they begin where it is
     open, or they would store what nothing has pressed into them.
@@ -233,6 +234,8 @@ def take_touching(run, X, which_limits):
     ID, XD, IS, XS = run.ID, run.XD, run.IS, run.XS
     n = 0
     for i in range(IS[at.N_LIMITS] - 1, -1, -1):
+        if not takes_part(run, limit_of(i)):
+            continue
         gap = limit_gap(run, X, i)
         touches = gap <= XS[at.PENETRATION] or (
             gap <= XS[at.NEAR] and limit_speed(run, X, i) >= -XS[at.REST_SPEED]
@@ -246,7 +249,7 @@ def take_touching(run, X, which_limits):
             n += 1
     for i in range(n_found(run)):
         contact, record = ID[found.CONTACTS] + i * ROW, ID[found.RECORDS] + i * RECORD
-        if not takes_part(run, X, i):
+        if not (takes_part(run, found_key(run, i)) and is_touching(run, X, i)):
             continue
         if n == IS[at.CAPACITY]:
             return at.NO_ROOM
@@ -260,13 +263,36 @@ def take_touching(run, X, which_limits):
     return at.DONE
 
 
+@inline
+def with_room(run, kept, n):
+    """Return how many of n can join those that are kept; where not all can, the step asks for more room."""
+    if kept + n <= run.IS[at.CAPACITY]:
+        return n
+    put(run.IS, at.OVERFLOW, 1)
+    return run.IS[at.CAPACITY] - kept
+
+
 @callee
 def take_closed(run):
-    """Remember what touches as closed."""
-    IS = run.IS
-    for i in range(IS[at.N_TOUCHING]):
-        put(IS, IS[at.CLOSED] + i, key_of(run, i))
-    put(IS, at.N_CLOSED, IS[at.N_TOUCHING])
+    """Remember what touches as closed, in order; of bodies that wait what was."""
+    IS, closed = run.IS, run.IS[at.CLOSED]
+    kept = 0
+    if IS[at.MOVING_PARTY] != EVERYBODY:
+        for i in range(IS[at.N_CLOSED]):
+            key = get(IS, closed + i)
+            if not takes_part(run, key):
+                put(IS, closed + kept, key)
+                kept += 1
+    n = with_room(run, kept, IS[at.N_TOUCHING])
+    i, place = kept - 1, kept + n - 1
+    for j in range(n - 1, -1, -1):
+        key = key_of(run, j)
+        while i >= 0 and get(IS, closed + i) > key:
+            put(IS, closed + place, get(IS, closed + i))
+            i, place = i - 1, place - 1
+        put(IS, closed + place, key)
+        place -= 1
+    put(IS, at.N_CLOSED, kept + n)
 
 
 @inline
@@ -294,23 +320,30 @@ def is_impact(run, X):
     return False
 
 
+@inline
+def is_new(run, key):
+    """Return whether a contact or limit of bodies that move was not touching."""
+    return touching_place(run, key) < 0 and takes_part(run, key)
+
+
 @callee
 def smallest_new_gap(run, Y, margin):
     """Return the smallest gap, of Y and the contacts found there, of what was not touching.
 
-    At most a margin.
+    And the speed at which it opens: at most a margin, which does not move.
     """
-    smallest = margin
+    smallest, speed = margin, 0.0
     for i in range(n_found(run)):
-        gap = found_gap(run, i)
-        law = get(run.ID, run.ID[found.CONTACTS] + i * ROW + found.C_MATERIAL)
-        if gap < smallest and touching_place(run, found_key(run, i)) < 0 and not has_layer(run, law):
+        gap, contact = found_gap(run, i), run.ID[found.CONTACTS] + i * ROW
+        rigid = not has_layer(run, get(run.ID, contact + found.C_MATERIAL))
+        if gap < smallest and rigid and is_new(run, found_key(run, i)):
             smallest = gap
+            speed = approach(run.I, Y, run.ID, contact, run.XD, run.ID[found.RECORDS] + i * RECORD)
     for i in range(run.IS[at.N_LIMITS]):
         gap = limit_gap(run, Y, i)
-        if gap < smallest and touching_place(run, limit_of(i)) < 0:
-            smallest = gap
-    return smallest
+        if gap < smallest and is_new(run, limit_of(i)):
+            smallest, speed = gap, limit_speed(run, Y, i)
+    return smallest, speed
 
 
 @inline

@@ -9,6 +9,8 @@ in a mechanism that is jammed or at a dead point, everything is held as it is, w
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+import math
+
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
@@ -32,7 +34,7 @@ from mcpframe.simulation.step.moving.closing import close_loops
 from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.flight import fly
 from mcpframe.simulation.step.moving.lasting import lasts
-from mcpframe.simulation.step.moving.sections import narrowed, section
+from mcpframe.simulation.step.moving.sections import narrowed, newton, section
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
 from mcpframe.simulation.step.push import push
@@ -285,7 +287,7 @@ def longest_step(run, X, Y, left):
 def look_between(run, X, Y, h):
     """Look for overlaps on the way of the trial of h that was made, as often as `travel` says.
 
-    Returns code, the last time before an overlap, the first after it (or h), and the overlap.
+    Returns code, the last time before an overlap, the first after it (or h), and the overlap with its speed.
     """
     XS = run.XS
     speed, low = fastest_point(run, Y), 0.0
@@ -295,7 +297,7 @@ def look_between(run, X, Y, h):
             early = h * k / n
             code = resting_step(run, X, Y, early, XS[at.NEAR], True)
             overlap = smallest_new_gap(run, Y, 0.0)
-            if code != at.DONE or overlap < -XS[at.PENETRATION]:
+            if code != at.DONE or overlap[0] < -XS[at.PENETRATION]:
                 return code, low, early, overlap
             low = early
         code = resting_step(run, X, Y, h, XS[at.NEAR], True)
@@ -308,26 +310,33 @@ def look_between(run, X, Y, h):
 def time_of_impact(run, X, Y, low, high, overlap):
     """Try the step that ends with the deepest new contact or limit just closed; return code and its length.
 
-    By `sections` of the smallest new gap plus half the tolerance: a step is good where that lies within half
-    the tolerance of zero, so that the contact is closed and has not sunk in. A step of `low` is known not to
-    overlap, one of `high` to do so.
+    Where the smallest new gap plus half the tolerance lies within half the tolerance of zero, so that the
+    contact is closed and has not sunk in. A step of `low` is known not to overlap, one of `high` to do so, by
+    `overlap` and at the speed that goes with it. By the rule of Newton, see `sections`.
     """
-    XS = run.XS
+    XS, code = run.XS, at.DONE
     half = 0.5 * XS[at.PENETRATION]
-    margin = 10.0 * max(-overlap, XS[at.PENETRATION])
-    put(XS, at.WHEN, XS[at.TIME])
-    code = find(run, X, margin) if low == 0.0 else resting_step(run, X, Y, low, margin, True)
-    f_low = smallest_new_gap(run, X if low == 0.0 else Y, margin) + half
-    if low > 0.0 and f_low <= half and code == at.DONE:
-        return find(run, Y, XS[at.NEAR]), low
-    f_high, kept, h = overlap + half, 0, high
+    margin = 10.0 * max(-overlap[0], XS[at.PENETRATION])
+    f_low = margin + half
+    if low > 0.0:
+        code = resting_step(run, X, Y, low, margin, True)
+        f_low = smallest_new_gap(run, Y, margin)[0] + half
+        if f_low <= half and code == at.DONE:
+            return find(run, Y, XS[at.NEAR]), low
+    gap, speed, before, kept, h = overlap[0] + half, overlap[1], math.inf, 0, high
+    f_high = gap
     for _ in range(SECTIONS):
-        h = section(low, f_low, high, f_high)
+        last = h
+        h = newton(low, high, h, gap, speed, before)
+        if h == last:
+            h = section(low, f_low, high, f_high)
         if code == at.DONE:
             code = resting_step(run, X, Y, h, margin, True)
         if code != at.DONE:
             break
-        gap = smallest_new_gap(run, Y, margin) + half
+        before = abs(gap)
+        smallest, speed = smallest_new_gap(run, Y, margin)
+        gap = smallest + half
         if abs(gap) <= half or high - low <= XS[at.TIME_TOLERANCE]:
             break
         low, f_low, high, f_high, kept = narrowed(low, f_low, high, f_high, kept, h, gap)
@@ -343,6 +352,6 @@ def until_event(run, X, Y, left):
     if code != at.DONE:
         return code, h
     code, low, h, overlap = look_between(run, X, Y, h)
-    if code == at.DONE and overlap < -run.XS[at.PENETRATION]:
+    if code == at.DONE and overlap[0] < -run.XS[at.PENETRATION]:
         return time_of_impact(run, X, Y, low, h, overlap)
     return code, h

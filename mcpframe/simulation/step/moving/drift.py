@@ -35,6 +35,7 @@ from mcpframe.multibody.memory.records import (
     KIND,
     LOCKED,
     N_BODIES,
+    N_DOF,
     THETA,
     THETA_AT,
     THETA_DOT,
@@ -50,6 +51,7 @@ from mcpframe.simulation.step.moving.motion import (
     three,
     turn_quaternion,
 )
+from mcpframe.simulation.step.parties import moves
 from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
 
 LONGEST_TURN = 0.3
@@ -174,13 +176,20 @@ def drift_free(run, X, k, v, w, Y, theta, rates, t):
 
 @callee
 def drift(run, X, V, start, Y, t):
-    """Write to Y where the coordinates of X and the rates V[start] lead in a time t without forces."""
+    """Write to Y where the coordinates of X and the rates V[start] lead in a time t without forces.
+
+    Bodies that wait have these rates there, and stay where they are in Y.
+    """
     I = run.I
     for k in range(I[N_BODIES]):
         row = I[TREE] + k * TREE_ROW
         kind, d = get(I, row + KIND), get(I, row + DOF_AT)
         theta, rates = I[THETA] + get(I, row + THETA_AT), I[THETA_DOT] + d
         if kind == LOCKED:
+            continue
+        if not moves(run, k):
+            for i in range(get(I, row + N_DOF)):
+                put(Y, rates + i, get(V, start + d + i))
             continue
         if kind == FREE:
             v, w = three(V, start + d), three(V, start + d + 3)
