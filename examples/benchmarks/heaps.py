@@ -1,6 +1,6 @@
 """Heaps: boxes dropped on each other, and spheres that fall into a box, beside MuJoCo.
 
-    python examples/benchmarks/heaps.py [--quick] [--boxes 20,50,200] [--spheres 0] [--seconds 1.5]
+    python examples/benchmarks/heaps.py [--quick] [--boxes 20,50,200] [--spheres 100] [--seconds 1.5]
 
 Both engines have the same bodies at the same start, steps of 1 ms and friction of 0.5; ours stops at every
 impact. Processor time of a step is the mean of the whole run, so many simulated seconds of it, in parts: the
@@ -51,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made.add_argument("--boxes", default=BOXES, help="how many, a heap for each number")
     made.add_argument("--spheres", default="", help="the same for spheres that fall into a box")
     made.add_argument("--friction", default="polygon", choices=("polygon", "cone"))
+    made.add_argument("--sleep", type=float, help="seconds of rest after which islands of ours sleep")
     options = made.parse_args(arguments)
     if options.quick:
         options.boxes, options.seconds = QUICK_BOXES, QUICK_SECONDS
@@ -59,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subjects = [("boxes", n) for n in numbers(options.boxes)]
     for kind, n in subjects + [("spheres", n) for n in numbers(options.spheres)]:
         asked = {"kind": kind, "n": n, "duration": options.seconds}
-        own = call("heaps:ours", LIMIT, friction=options.friction, **asked)
+        own = call("heaps:ours", LIMIT, friction=options.friction, sleep_after=options.sleep, **asked)
         figures.append({"kind": kind, "n": n, "ours": own, "peer": call("heaps:peer", LIMIT, **asked)})
     console.print(table(figures))
     save_figures(console, Path(options.out), "heaps", facts, friction=options.friction, runs=figures)
@@ -108,9 +109,9 @@ def walls(half: float) -> list[mf.shapes.Geometry]:
     return made
 
 
-def ours(kind: str, n: int, duration: float, friction: str) -> dict[str, Any]:
+def ours(kind: str, n: int, duration: float, **stepping: Any) -> dict[str, Any]:
     """Run a heap; return processor time of a step by parts, s, overlap, contacts, and what was not solved."""
-    scene = heap(kind, n, friction=friction)
+    scene = heap(kind, n, **stepping)
     steps, stopped = round(duration / DT), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
@@ -127,6 +128,8 @@ def ours(kind: str, n: int, duration: float, friction: str) -> dict[str, Any]:
         "step": spent / taken, "parts": times, "steps": taken, "asked": steps, "stopped": stopped,
         "contacts": int(run.n_contacts[-1]), "overlap": float(run.penetration.max()),
         "failed": len(run.failed), "fastest": float(np.abs(run.theta_dot[-1]).max()),
+        "impacts": int(run.n_impacts.sum()), "certificate": float(np.nanmax(run.certificate)),
+        "asleep": int(run.asleep[-1]),
     }  # fmt: skip
 
 
@@ -155,7 +158,8 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return a row per heap."""
     shown = Table(title="time of a step, ms of one processor", title_justify="left")
     shown.add_column("heap")
-    for head in ("mcpframe", "MuJoCo", "ratio", "overlap, m", "MuJoCo's, m", "contacts", "not solved"):
+    heads = "mcpframe", "MuJoCo", "ratio", "overlap, m", "MuJoCo's, m", "contacts", "impacts", "certificate"
+    for head in (*heads, "not solved"):
         shown.add_column(head, justify="right")
     for row in rows:
         own, other, name = row["ours"], row["peer"], f"{row['n']} {row['kind']}"
@@ -165,7 +169,8 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
         cells = f"{1e3 * own['step']:.3g}", f"{1e3 * other['step']:.3g}", f"{own['step'] / other['step']:.1f}"
         depths = f"{own['overlap']:.1e}", f"{other['overlap']:.1e}"
         unsolved = f"{own['failed']} of {own['steps']}" + (", stopped" if own["stopped"] else "")
-        shown.add_row(name, *cells, *depths, str(own["contacts"]), unsolved)
+        counts = str(own["contacts"]), str(own["impacts"]), f"{own['certificate']:.0e}"
+        shown.add_row(name, *cells, *depths, *counts, unsolved)
     return shown
 
 

@@ -1,6 +1,6 @@
 """Fuzz: random small problems through every solver, every answer checked by an independent certificate.
 
-    python examples/checks/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere]
+    python examples/checks/fuzz.py [N] [--seed 0] [--first 0] [--solvers lemke,auto] [--everywhere] [--resume]
 
 Case k of a seed is always the same problem (see fuzz_cases.py): degenerate, infeasible, singular, without
 rows, with fixed variables, free rows, absurd scales, random warm starts, a few nonlinear or with the exact
@@ -12,6 +12,9 @@ friction cone; and misuse, which must end in an error of mcpframe. It is a breac
   gives other bits when asked again,
 or when misuse ends in anything but an error of mcpframe. Solvers on cvxpy take many milliseconds per problem
 and get one case in fifty; --everywhere gives them all. Exit status 1 on a breach; cases go to out/fuzz.
+
+Every chunk of cases that is done is a line of out/fuzz/done.jsonl, with seed, solvers and breaches; --resume
+leaves out what is there, so that a long fuzz can be taken in parts. The last line printed is the total.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import faulthandler
+import json
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -92,6 +96,32 @@ class Breach:
     case: int
     solver: str
     what: str
+
+
+class Ledger:
+    """Which chunks of cases are done, in a file that grows line by line."""
+
+    def __init__(self, path: Path, seed: int, solvers: Sequence[str]) -> None:
+        self.path, self.about = path, {"seed": seed, "solvers": ",".join(solvers)}
+
+    def add(self, chunk: range, breaches: Sequence[Breach]) -> None:
+        """Note that a chunk is done."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        line = {**self.about, "first": chunk.start, "cases": len(chunk), "breaches": len(breaches)}
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def done(self) -> dict[int, dict[str, Any]]:
+        """Return the lines of this seed and these solvers by their first case, the last of each."""
+        text = self.path.read_text() if self.path.exists() else ""
+        lines = [json.loads(line) for line in text.splitlines()]
+        return {line["first"]: line for line in lines if self.about.items() <= line.items()}
+
+    def total(self) -> str:
+        """Return how many cases have been tried in all, and what came out."""
+        lines = self.done().values()
+        cases, breaches = (sum(line[name] for line in lines) for name in ("cases", "breaches"))
+        return f"seed {self.about['seed']} in all: {cases} cases, {breaches} breaches ({self.path})"
 
 
 def fuzz(
@@ -243,20 +273,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     share = {} if options.everywhere else SHARE
     end = options.first + options.n
     chunks = [range(k, min(k + CHUNK, end)) for k in range(options.first, end, CHUNK)]
+    ledger = Ledger(Path(options.out) / "done.jsonl", options.seed, options.solvers)
+    if options.resume:
+        chunks = [chunk for chunk in chunks if chunk.start not in ledger.done()]
     records: dict[str, Record] = {name: Record() for name in options.solvers}
     breaches: list[Breach] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress, Pool(options.jobs) as pool:
-        task = progress.add_task("cases", total=options.n)
+        task = progress.add_task("cases", total=sum(map(len, chunks)))
         jobs = {pool.submit(watched, chunk, options.solvers, options.seed, share): chunk for chunk in chunks}
         for job in as_completed(jobs):
             found, broken = finished(job, jobs[job])
             breaches += broken
+            ledger.add(jobs[job], broken)
             for name, record in found.items():
                 records[name].add(record)
             progress.advance(task, len(jobs[job]))
     console.print(table(records))
     report(console, sorted(breaches, key=lambda breach: breach.case), options.seed, Path(options.out))
+    console.print(ledger.total())
     return 1 if breaches else 0
 
 
@@ -294,6 +329,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--solvers", default=",".join(known))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--everywhere", action="store_true", help="every case through the slow solvers too")
+    parser.add_argument("--resume", action="store_true", help="leave out chunks that are done")
     parser.add_argument("--out", default="out/fuzz", help="folder for cases that break something")
     options = parser.parse_args(arguments)
     options.solvers = options.solvers.split(",")

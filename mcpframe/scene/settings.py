@@ -173,6 +173,14 @@ class Stepping(Settings):
     max_trials: int = Field(
         default=20_000, ge=1, description="trials of one step before the run stops and says why"
     )
+    sleep_after: Positive | None = Field(
+        default=None,
+        description="seconds of rest after which bodies that touch each other sleep until they are touched; "
+        "never, if not given",
+    )
+    sleep_speed: Positive = Field(
+        default=1e-4, description="speed of any point below which a body that may sleep is at rest, m/s"
+    )
     contact_model: Literal["rigid", "compliant", "auto"] = Field(
         default="rigid",
         description="contacts are rigid; yield by a layer; or are rigid while that has one stable answer",
@@ -201,6 +209,11 @@ class Stepping(Settings):
     def certify_every(self) -> int:
         """Every how many steps one is certified; 0 for none."""
         return self.certify if isinstance(self.certify, int) else int(self.certify == "all")
+
+    @property
+    def sleep_steps(self) -> int:
+        """Steps of rest after which bodies sleep; 0 for never."""
+        return 0 if self.sleep_after is None else max(1, round(self.sleep_after / self.dt))
 
     @property
     def largest_certificate(self) -> float:

@@ -54,7 +54,7 @@ from mcpframe.simulation.inertias import check_inertias
 from mcpframe.simulation.judged import judged_groups
 from mcpframe.simulation.material_laws import material_rows
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.memory.drive_packing import pack_drives, sorted_parts
+from mcpframe.simulation.memory.drive_packing import driven_bodies, pack_drives, sorted_parts
 from mcpframe.simulation.memory.layer_packing import LayerTables, pressed
 from mcpframe.simulation.memory.recorded import RecordedRows
 from mcpframe.simulation.memory.sizes import ShapeSizes
@@ -76,6 +76,12 @@ FIRST_CAPACITY = 16
 """Contacts and limits that there is room for at first."""
 MOST_CONTACTS = 1500
 """Contacts whose dense problem, some gigabyte, can be held."""
+
+
+AWAKE_WITH = (
+    "bodies sleep in event-driven steps of several trees, not with rk4, closures, layers, diagnose, "
+    "adaptive, or controllers that are functions"
+)
 
 
 class Engine:
@@ -101,6 +107,7 @@ class Engine:
         known, foreign = sorted_parts(scene.controller)
         self._IF, self._XF, self._constant = pack_drives(model, known)
         self._motors = any(isinstance(part, PD) for part in known)
+        self._sleepless = driven_bodies(model, known)
         self._acts = bool(foreign) or any(isinstance(part, CompiledFunction) for part in known)
         laws, half, quarter = (_laws(scene, self.detector.materials, stepping.dt / n) for n in (1, 2, 4))
         self._law_rows, self._limit_law = laws, len(laws) - 2
@@ -132,6 +139,8 @@ class Engine:
         self._IQ[CERTAIN] = self._host.independent = independent.kept.size
         if scene.adaptive is not None:
             check_adaptive(scene, [*known, *foreign], self._formulation is not None, observe is not None)
+        if stepping.sleep_steps > 0 and not self._has_clocks():
+            raise ModelError(f"scene {scene.name!r}: sleep_after = {stepping.sleep_after:g}: {AWAKE_WITH}")
         self._flags = self._settings(observe, independent.repeated.size > 0, bool(foreign))
         self._A = self._addresses()
         self._work = self._workspace(FIRST_CAPACITY, FIRST_CAPACITY)
@@ -164,21 +173,22 @@ class Engine:
             at.CLOSURE_BIAS: asks["closure_bias"],
             at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
-            at.CLOCKS: observe is None and self._has_clocks(),
+            at.CLOCKS: self._has_clocks(),
         }
 
     def _has_clocks(self) -> bool:
         """Return whether parties have clocks of their own, see `mcpframe.simulation.step.apart`.
 
-        Not where somebody in Python looks on or acts, nor where something else than contacts joins bodies.
+        Not where controllers are asked that may remember, or something else than contacts joins bodies.
         """
         scene, stepping = self.scene, self.scene.stepping
-        foreign = self._formulation is None or self._solver is None or self._acts
         joined = bool(scene.model.closures) or scene.adaptive is not None
         plain = stepping.scheme == "event_driven" and stepping.integrator != "rk4"
         skeleton = scene.model.tree.skeleton
         several = (TREE_MEMORY.part(skeleton.I, skeleton.X, TREE)[:, PARENT] < 0).sum() > 1
-        return bool(plain and several) and not (foreign or joined or self._layers.soft or stepping.diagnoses)
+        return bool(plain and several) and not (
+            self._acts or joined or self._layers.soft or stepping.diagnoses
+        )
 
     def _addresses(self) -> Indices:
         """Return where the kernels of all stages are."""
@@ -224,6 +234,7 @@ class Engine:
         work.take_limits(tree, scene.limit_restitution, self._limit_law)
         work.take_shapes(self._sizes, np.append(tree.skeleton.link_body, -1)[link])
         work.doubles(at.CONSTANT)[:] = self._constant
+        work.integers(at.SLEEPLESS)[:] = self._sleepless
         work.XS[at.BAUMGARTE] = scene.stepping.asks["baumgarte"]
         for flag, value in self._flags.items():
             work.IS[flag] = value

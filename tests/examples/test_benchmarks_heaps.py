@@ -13,7 +13,7 @@ heaps = load("heaps")
 
 
 def test_a_heap_falls_in_both_engines_and_ours_does_not_sink_in():
-    own = heaps.ours("boxes", 3, 0.15, "polygon")
+    own = heaps.ours("boxes", 3, 0.15, friction="polygon")
     other = heaps.peer("boxes", 3, 0.15)
     assert own["steps"] == own["asked"] == 150
     assert not own["stopped"]

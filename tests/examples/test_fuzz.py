@@ -106,3 +106,16 @@ def _one_row(index: int) -> Case:
 
 def _with_lies(solve, what):
     return lambda problem, name, **rest: solve(problem, Lies(what=what), **rest)
+
+
+def test_a_fuzz_is_taken_in_parts_that_add_up(tmp_path, capfd):
+    """What is done is left out when it is resumed, and counted in the total."""
+    one = ["--solvers", "lemke", "--jobs", "1", "--seed", "5", "--out", str(tmp_path)]
+    ledger = fuzz.Ledger(tmp_path / "done.jsonl", 5, ["lemke"])
+    assert fuzz.main([str(fuzz.CHUNK), *one]) == 0
+    assert set(ledger.done()) == {0}
+    assert fuzz.main([str(2 * fuzz.CHUNK), *one, "--resume"]) == 0
+    assert set(ledger.done()) == {0, fuzz.CHUNK}
+    assert len((tmp_path / "done.jsonl").read_text().splitlines()) == 2
+    assert f"in all: {2 * fuzz.CHUNK} cases, 0 breaches" in capfd.readouterr().out
+    assert fuzz.Ledger(ledger.path, 6, ["lemke"]).done() == {}

@@ -53,7 +53,7 @@ def test_two_stacks_move_as_each_does_alone(friction):
     alone = [mf.simulate(boxes(places, friction=friction)) for places in (LEFT, RIGHT)]
     expected = np.concatenate([run.theta[-1] for run in alone])
     assert together.n_contacts.max() > max(run.n_contacts.max() for run in alone)
-    np.testing.assert_allclose(together.theta[-1], expected, rtol=0, atol=CUT)
+    np.testing.assert_allclose(together.theta[-1], expected, rtol=0, atol=ALONE)
 
 
 def test_resting_stacks_are_the_same_to_rounding():

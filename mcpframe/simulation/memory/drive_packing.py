@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
 from mcpframe.jit.memory import LINE
+from mcpframe.multibody.memory import records as rec
 from mcpframe.multibody.model.model import Model
 from mcpframe.scene.compiled_function import CompiledFunction
 from mcpframe.scene.controllers import PD, ComputedTorque, Constant, Controller, Push, Together
@@ -59,6 +60,20 @@ def pack_drives(model: Model, parts: Sequence[Controller]) -> tuple[Indices, Arr
             rows.append((kind, -1, len(_moves(part).moves)))
             numbers.append(_follower_numbers(part))
     return *_packed(model, rows, numbers), constant
+
+
+def driven_bodies(model: Model, parts: Sequence[Controller]) -> NDArray[np.bool_]:
+    """Return which bodies belong to trees that controllers act on with forces that change."""
+    skeleton = model.tree.skeleton
+    parents = rec.MEMORY.part(skeleton.I, skeleton.X, rec.TREE)[:, rec.PARENT]
+    roots = np.arange(parents.size)
+    for k in np.flatnonzero(parents >= 0):
+        roots[k] = roots[parents[k]]
+    pushed = [_body(model, part) for part in parts if isinstance(part, Push)]
+    driven = np.isin(roots, roots[pushed])
+    if any(isinstance(part, (PD, ComputedTorque)) for part in parts):
+        driven |= np.isin(roots, roots[parents >= 0])
+    return driven
 
 
 def _moves(part: PD | ComputedTorque) -> Moves:

@@ -77,6 +77,7 @@ class RecordedRows:
             penetration=told(at.O_PENETRATION),
             n_impacts=told(at.O_IMPACTS).astype(np.int64),
             certificate=told(at.O_CERTIFICATE),
+            asleep=told(at.O_ASLEEP).astype(np.int64),
             active_joints=told(at.O_ACTIVE).astype(np.int64),
             rigid_error=told(at.O_ERROR),
             rigid_loss=told(at.O_LOSS),

@@ -200,11 +200,20 @@ N_SORTED, SORTED_KEYS = count(), integers("touching")
 """What islands were found of; -1 where they are to be found anew."""
 PUSHED_SHIFTS, ALL_HELD = doubles("touching", N_SHIFTS), count()
 """Shifts of the last push; whether everything was held because something could not rise."""
-# Parties: which one moves, of every body its party; those that need clocks of their own; bodies of different
-# parties that have met; where everybody begins, and where those end that are done.
+# Parties: which one moves, of every body its party; those that need clocks of their own; bodies that have
+# met; shapes of the one that moves; where everybody begins, and where those end that are done.
+EVERYBODY, DONE_WITH = -1, -2
+"""Instead of the number of a party: all bodies that are awake; those for whom the whole step was good."""
 MOVING_PARTY, PARTY, TROUBLED = count(), integers("body"), integers("body")
 N_MET, MET = count(), integers("body", 2)
+N_PARTY_SHAPES, PARTY_SHAPES = count(), integers("shape")
 STARTS, START_RATES, ENDS, END_RATES = doubles("theta"), doubles("dof"), doubles("theta"), doubles("dof")
+# Sleep: speed and steps of rest; bodies that sleep, of every body the island that it sleeps with, how many
+# steps it has been quiet, and whether it never sleeps.
+SLEEP_SPEED, SLEEP_AFTER, N_ASLEEP = number(), count(), count()
+AWAKE = -1
+"""Instead of the number of an island that sleeps."""
+SLEEPERS, QUIET, SLEEPLESS = integers("body"), integers("body"), integers("body")
 # The problem, and what the formulation makes of its solution: of all that touches, and of the island that the
 # formulation's arrays are about, whose contacts are those numbered in OWN.
 UNKNOWNS = integers("touching", 2)
@@ -281,8 +290,8 @@ REDUCED, TAKEN_OUT = doubles("reduced + 1", "reduced"), doubles("reduced + 1", "
 (
     O_TIME, O_KINETIC, O_POTENTIAL, O_RESIDUAL, O_SOLVED, O_STATUS, O_AUTO, O_ITERATIONS, O_BUILD, O_SOLVE,
     O_RECOVER, O_CONTACTS, O_PENETRATION, O_IMPACTS, O_DRIFT, O_CERTIFICATE, O_ACTIVE, O_ERROR, O_LOSS,
-    O_YIELDED, O_UNIQUE, O_MARGIN, O_GROWTH, O_JUMP, O_LAYER, OUT_HEAD,
-) = range(26)  # fmt: skip
+    O_YIELDED, O_UNIQUE, O_MARGIN, O_GROWTH, O_JUMP, O_LAYER, O_ASLEEP, OUT_HEAD,
+) = range(27)  # fmt: skip
 # Columns of OUT_CONTACTS, likewise: key, mode, gap; point, normal, impulse, stretch of the layer.
 C_NAME, C_MODE, C_GAP, C_POINT, C_NORMAL, C_IMPULSE, C_STRETCH, OUT_CONTACT = columns(*[1] * 3, *[3] * 4)
 # Numbers of a row of OUT_IMPACTS, of which there are few.

@@ -62,7 +62,7 @@ FIGURES = {
     "jump": at.JUMP,
     "layer_energy": at.LAYER_ENERGY,
 }
-WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA}
+WHOLE = {"history": at.HISTORY, "inertia": at.INERTIA, "sleepers": at.SLEEPERS, "quiet": at.QUIET}
 """Parts that go there whole."""
 MEMORY_COUNTS = tuple(range(at.MOVED, at.RESTED + 1))
 """Figures since the last record, of how many steps accelerations are known, and whether contacts yield."""
@@ -127,7 +127,8 @@ class Workspace:
             limit=all_limits(tree).dof.size,
             body=tree.skeleton.n_bodies,
         )
-        self.IS[[at.N_PLANNED, at.N_SORTED, at.MOVING_PARTY]] = -1
+        self.IS[[at.N_PLANNED, at.N_SORTED]], self.IS[at.MOVING_PARTY] = -1, at.EVERYBODY
+        self.integers(at.SLEEPERS)[:] = at.AWAKE
         self.XS[at.CERTIFICATE] = at.NO_FIGURE
         self.integers(at.APART)[:] = self.IS[list(at.OWN_PARTS)]
         self.integers(at.TOLD_LAPACK)[[ONE, NO]] = 1, ord("N")
@@ -151,6 +152,8 @@ class Workspace:
         event_driven = stepping.scheme == "event_driven"
         self.IS[[at.EVERY, at.MAX_IMPACTS]] = scene.output.every, stepping.max_impacts
         self.IS[at.MAX_TRIALS] = stepping.max_trials
+        self.IS[at.SLEEP_AFTER] = stepping.sleep_steps
+        self.XS[at.SLEEP_SPEED] = stepping.sleep_speed
         self.IS[at.EVENT_DRIVEN], self.IS[at.RK4] = event_driven, stepping.integrator == "rk4"
         self.IS[at.EULER] = stepping.integrator == "semi_implicit_euler"
         self.IS[at.NEWTON] = stepping.restitution_model == "newton"

@@ -38,7 +38,7 @@ NAMES = {"status": STATUSES, "mode": MODES}
 """What the codes of a column mean, in their order."""
 
 LATER = frozenset(
-    {"certificate", "active_joints", "rigid_error", "rigid_loss", "stretch"}
+    {"certificate", "asleep", "active_joints", "rigid_error", "rigid_loss", "stretch"}
     | {"contact_model", "unique", "margin", "growth", "force_jump", "layer_energy"}
 )
 """Columns that files of older versions do not have."""
@@ -195,6 +195,7 @@ class StepBlock(Table):
         n_impacts: rows of `impacts` that belong to the step.
         certificate: how far steps and impacts since the last row are from physics, the worst of those that
             were certified, see `mcpframe.contact.certificate`; NaN where none was.
+        asleep: how many bodies sleep, see `sleep_after`.
         active_joints: how many joints move, where they become rigid and active again; -1 in other runs.
         rigid_error: what the others miss, see `mcpframe.multibody.adaptive.choice`: the root of their sum at
             the last choice; NaN where all move.
@@ -233,6 +234,7 @@ class StepBlock(Table):
     drift: Array = column("f8", default=0.0)
     n_impacts: Indices = column("i8", default=0)
     certificate: Array = column("f8", default=np.nan)
+    asleep: Indices = column("i8", default=0)
     active_joints: Indices = column("i8", default=NONE)
     rigid_error: Array = column("f8", default=np.nan)
     rigid_loss: Array = column("f8", unit="J", default=0.0)

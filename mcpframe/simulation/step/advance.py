@@ -25,6 +25,7 @@ from mcpframe.simulation.step.layers import stored_energy
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
+from mcpframe.simulation.step.sleeping import count_sleepers, fall_asleep
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
 from mcpframe.simulation.step.undo import copy_motion, go_back, keep
@@ -86,6 +87,7 @@ def advance(
     put(XS, at.WHEN, begin + first * XS[at.DT])
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))
+    count_sleepers(run)
     swapped, taken = False, 0
     while code == at.DONE and taken < count and has_room(run):
         k = first + taken
@@ -125,6 +127,7 @@ def advance(
         if code != at.DONE:
             go_back(run, X, B)
             break
+        fall_asleep(run, X)
         taken += 1
         # By number, so that blocks change nothing.
         told = IS[at.N_HITS] > 0 or XS[at.JUMP] >= 0.0

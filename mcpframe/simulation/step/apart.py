@@ -15,7 +15,6 @@ everything (`trial`), all have one clock.
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
-from mcpframe.contact.detection import records as found
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory.records import (
@@ -34,31 +33,26 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.rules import MEETINGS, SINKING
 from mcpframe.simulation.step.islands import body_of, root_of, unite, unite_all
-from mcpframe.simulation.step.moving.travel import fastest_point, looks
-from mcpframe.simulation.step.parties import DONE_WITH, EVERYBODY
+from mcpframe.simulation.step.moving.speeds import fastest_point
+from mcpframe.simulation.step.moving.travel import looks
+from mcpframe.simulation.step.parties import is_asleep
+from mcpframe.simulation.step.sleeping import wake, wake_all, wake_touched
 from mcpframe.simulation.step.step import act, event_driven, take, touch
 from mcpframe.simulation.step.touching import (
-    ROW,
+    found_bodies,
+    is_new,
     limit_gap,
     limit_of,
     look,
-    touching_place,
 )
 from mcpframe.simulation.step.trial import first_trial, resting_step, sinking
-from mcpframe.simulation.step.undo import copy_motion, go_back
-
-
-@inline
-def found_bodies(run, i):
-    """Return the bodies of contact i of the last detection."""
-    row = run.ID[found.CONTACTS] + i * ROW
-    return get(run.ID, row + found.C_BODY_A), get(run.ID, row + found.C_BODY_B)
+from mcpframe.simulation.step.undo import go_back
 
 
 @inline
 def is_new_overlap(run, i):
-    """Return whether contact i of the last detection overlaps and did not touch."""
-    return found_gap(run, i) < -run.XS[at.PENETRATION] and touching_place(run, found_key(run, i)) < 0
+    """Return whether contact i of the last detection, of awake bodies, overlaps and did not touch."""
+    return found_gap(run, i) < -run.XS[at.PENETRATION] and is_new(run, found_key(run, i))
 
 
 @inline
@@ -93,7 +87,7 @@ def mark_troubled(run, Y):
             a, b = found_bodies(run, i)
             trouble(run, a if a >= 0 else b)
     for i in range(IS[at.N_LIMITS]):
-        if limit_gap(run, Y, i) < -XS[at.PENETRATION] and touching_place(run, limit_of(i)) < 0:
+        if limit_gap(run, Y, i) < -XS[at.PENETRATION] and is_new(run, limit_of(i)):
             trouble(run, get(IS, IS[at.LIMITS] + i * at.LIMIT_ROW + at.M_BODY))
     for i in range(IS[at.N_TOUCHING]):
         if -sinking(run, Y, i) > SINKING * XS[at.PENETRATION]:
@@ -109,7 +103,7 @@ def form_parties(run, Y):
     for k in range(run.I[N_BODIES]):
         root = root_of(run, k)
         troubled = get(IS, IS[at.TROUBLED] + root) != 0
-        put(IS, IS[at.PARTY] + k, root if troubled else DONE_WITH)
+        put(IS, IS[at.PARTY] + k, root if troubled else at.DONE_WITH)
         any_troubled = any_troubled or troubled
     return any_troubled
 
@@ -158,13 +152,24 @@ def put_all(run, theta, rates, X):
 
 
 @callee
+def list_shapes(run):
+    """List the shapes of the party that moves, in their order."""
+    IS, n = run.IS, 0
+    for i in range(IS[at.N_SHAPES]):
+        body = get(IS, IS[at.SHAPE_BODY] + i)
+        if body >= 0 and get(IS, IS[at.PARTY] + body) == IS[at.MOVING_PARTY]:
+            put(IS, IS[at.PARTY_SHAPES] + n, i)
+            n += 1
+    put(IS, at.N_PARTY_SHAPES, n)
+
+
+@callee
 def take_by_itself(run, X, Y, party):
     """Let one party take the step from where it began, and keep where it comes to."""
     IS, XS = run.IS, run.XS
     put(IS, at.MOVING_PARTY, party)
+    list_shapes(run)
     put_all(run, IS[at.STARTS], IS[at.START_RATES], X)
-    copy_motion(run.I, X, Y)
-    copy_motion(run.I, X, run.Z)
     put(XS, at.WHEN, XS[at.START])
     code = look(run, X, XS[at.NEAR])
     if code != at.DONE:
@@ -175,17 +180,23 @@ def take_by_itself(run, X, Y, party):
     return code
 
 
+@inline
+def are_apart(run, a, b):
+    """Return whether bodies belong to different parties, or one of them sleeps."""
+    party = get(run.IS, run.IS[at.PARTY] + a) != get(run.IS, run.IS[at.PARTY] + b)
+    return party or is_asleep(run, a) != is_asleep(run, b)
+
+
 @callee
 def note_meetings(run):
-    """Note bodies of different parties that overlap where all have come to; return whether there are any."""
+    """Note bodies apart from each other that overlap where all have come to; return whether there are any."""
     IS, before = run.IS, run.IS[at.N_MET]
     for i in range(n_found(run)):
         a, b = found_bodies(run, i)
         if a < 0 or b < 0 or found_gap(run, i) >= -run.XS[at.PENETRATION]:
             continue
         n = IS[at.N_MET]
-        apart = get(IS, IS[at.PARTY] + a) != get(IS, IS[at.PARTY] + b)
-        if apart and n < run.I[N_BODIES]:
+        if are_apart(run, a, b) and n < run.I[N_BODIES]:
             put(IS, IS[at.MET] + 2 * n, a)
             put(IS, IS[at.MET] + 2 * n + 1, b)
             put(IS, at.N_MET, n + 1)
@@ -212,14 +223,14 @@ def take_parties(run, X, Y):
     """Take the step that was tried for those for whom it was good, then party by party; join them in X."""
     IS, XS = run.IS, run.XS
     keep_start(run, X)
-    put(IS, at.MOVING_PARTY, DONE_WITH)
+    put(IS, at.MOVING_PARTY, at.DONE_WITH)
     code = take(run, X, Y, XS[at.DT])
     keep_ends(run, Y)
     put(IS, at.N_HISTORY, 0)
     for k in range(run.I[N_BODIES]):
         if code == at.DONE and get(IS, IS[at.PARTY] + k) == k:
             code = take_by_itself(run, X, Y, k)
-    put(IS, at.MOVING_PARTY, EVERYBODY)
+    put(IS, at.MOVING_PARTY, at.EVERYBODY)
     if code != at.DONE:
         return code
     put_all(run, IS[at.ENDS], IS[at.END_RATES], X)
@@ -227,6 +238,15 @@ def take_parties(run, X, Y):
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))
     return code
+
+
+@callee
+def wake_met(run):
+    """Wake what awake bodies touch where the step begins, or have met in it before."""
+    IS = run.IS
+    wake_touched(run)
+    for k in range(2 * IS[at.N_MET]):
+        wake(run, get(IS, IS[at.MET] + k))
 
 
 @callee
@@ -254,6 +274,7 @@ def try_whole(run, X, Y):
 @callee
 def take_together(run, X, Y):
     """Take the step with one clock for everybody, from X, where an impact has been resolved."""
+    wake_all(run)
     put(run.XS, at.WHEN, run.XS[at.START])
     code = look(run, X, run.XS[at.NEAR])
     return event_driven(run, X, Y) if code == at.DONE else (code, False)
@@ -265,17 +286,20 @@ def event_driven_apart(run, X, Y, B):
     IS, first = run.IS, run.IS[at.N_OUT_IMPACTS]
     put(IS, at.N_MET, 0)
     for _ in range(MEETINGS):
+        wake_met(run)
         code, divisible = try_whole(run, X, Y)
         if code != at.DONE:
             return code, False
         if not divisible:
             return take_together(run, X, Y)
-        if not form_parties(run, Y):
+        troubled = form_parties(run, Y)
+        if not (troubled or note_meetings(run)):
             return take(run, X, Y, run.XS[at.DT]), True
-        code = take_parties(run, X, Y)
+        if troubled:
+            code = take_parties(run, X, Y)
         if code != at.DONE:
             return code, False
-        if not note_meetings(run):
+        if troubled and not note_meetings(run):
             sort_impacts(run, first)
             return code, False
         go_back(run, X, B)

@@ -21,7 +21,7 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_BODIES, PARENT, TREE, TREE_ROW
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, material_of, record_of
-from mcpframe.simulation.step.parties import EVERYBODY, takes_part
+from mcpframe.simulation.step.parties import all_move, takes_part
 from mcpframe.simulation.step.touching import with_room
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
@@ -59,12 +59,19 @@ def unite(run, a, b):
 
 
 @callee
-def unite_all(run):
-    """Join bodies of one tree, of closures, and those that touch; return a body of the closures, or -1."""
-    I, IS, IE = run.I, run.IS, run.IE
+def unite_trees(run):
+    """Join bodies of one tree."""
+    I, IS = run.I, run.IS
     for k in range(I[N_BODIES]):
         parent = get(I, I[TREE] + k * TREE_ROW + PARENT)
         put(IS, IS[at.ROOTS] + k, k if parent < 0 else get(IS, IS[at.ROOTS] + parent))
+
+
+@callee
+def unite_all(run):
+    """Join bodies of one tree, of closures, and those that touch; return a body of the closures, or -1."""
+    IS, IE = run.IS, run.IE
+    unite_trees(run)
     held = -1
     for half in range(IE[loops.N_HALVES]):
         body = get(IE, IE[loops.HALF_BODY] + half)
@@ -341,7 +348,7 @@ def know(run, i, place):
 def remember_basis(run):
     """Keep codes and forces of all that touches for the next step, in order; of bodies that wait what was."""
     IS, kept = run.IS, 0
-    if IS[at.MOVING_PARTY] != EVERYBODY:
+    if not all_move(run):
         for i in range(IS[at.N_KNOWN]):
             if not takes_part(run, get(IS, IS[at.KNOWN_KEYS] + i)):
                 move_known(run, i, kept)

@@ -13,22 +13,35 @@ from mcpframe.jit import inline
 from mcpframe.jit.lanes import get
 from mcpframe.simulation.memory import slots as at
 
-EVERYBODY, DONE_WITH = -1, -2
-"""Instead of the number of a party: all bodies; those for whom the whole step was good."""
+
+@inline
+def is_asleep(run, body):
+    """Return whether a body sleeps, see `sleeping`."""
+    return run.IS[at.N_ASLEEP] > 0 and get(run.IS, run.IS[at.SLEEPERS] + body) != at.AWAKE
 
 
 @inline
 def moves(run, body):
     """Return whether a body is among those that move now; the world goes with everybody."""
     party = run.IS[at.MOVING_PARTY]
-    return party == EVERYBODY or body < 0 or get(run.IS, run.IS[at.PARTY] + body) == party
+    if body < 0:
+        return True
+    if party == at.EVERYBODY:
+        return not is_asleep(run, body)
+    return get(run.IS, run.IS[at.PARTY] + body) == party and not is_asleep(run, body)
+
+
+@inline
+def all_move(run):
+    """Return whether nobody waits or sleeps."""
+    return run.IS[at.MOVING_PARTY] == at.EVERYBODY and run.IS[at.N_ASLEEP] == 0
 
 
 @inline
 def takes_part(run, key):
     """Return whether a contact or limit is one of bodies that move now."""
     IS = run.IS
-    if IS[at.MOVING_PARTY] == EVERYBODY:
+    if all_move(run):
         return True
     if key < 0:
         return moves(run, get(IS, IS[at.LIMITS] + (-1 - key) * at.LIMIT_ROW + at.M_BODY))

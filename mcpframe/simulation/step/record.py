@@ -236,6 +236,7 @@ def record_step(run, I, X, time, kinetic, potential, n_impacts):
     tell(run, at.O_RECOVER, float(IS[at.RECOVERY]))
     tell(run, at.O_CONTACTS, float(IS[at.N_OUT_CONTACTS] - before))
     tell(run, at.O_IMPACTS, float(n_impacts))
+    tell(run, at.O_ASLEEP, float(IS[at.N_ASLEEP]))
     tell_choice(run)
     tell_judgement(run)
     theta, rates = at.OUT_HEAD * IS[at.MAX_OUT], (at.OUT_HEAD + I[N_THETA]) * IS[at.MAX_OUT]

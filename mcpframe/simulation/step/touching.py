@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from mcpframe.contact.contact import GAP, NORMAL, RECORD, RESTITUTION
 from mcpframe.contact.detection import records as found
+from mcpframe.contact.detection.kernels.broad_phase import find_among
 from mcpframe.contact.detection.kernels.detect import detect_contacts
 from mcpframe.contact.limits import REACH_MARGIN, REACH_SLACK
 from mcpframe.jit import by_address, callee, inline
@@ -31,7 +32,7 @@ from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
 from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.speeds import fastest_point
-from mcpframe.simulation.step.parties import EVERYBODY, takes_part
+from mcpframe.simulation.step.parties import all_move, takes_part
 from mcpframe.spatial.algebra import cross, dot, load_pair
 
 call_detect = by_address(detect_contacts)
@@ -56,6 +57,15 @@ def layer_reach(run, Y):
 
 
 @inline
+def find_of_party(run, Y):
+    """Give the detection the pairs of the party that moves that may meet; return whether there was room."""
+    IS = run.IS
+    room = find_among(run.I, Y, run.ID, run.XD, IS, IS[at.PARTY_SHAPES], IS[at.N_PARTY_SHAPES])
+    put(run.ID, found.GIVEN, 1 if room else 0)
+    return room
+
+
+@inline
 def find(run, Y, margin):
     """Find the contacts of a state whose bodies are placed; where they have references, those of WHEN."""
     code, referred = at.DONE, run.IS[at.N_REFERRED] > 0
@@ -63,7 +73,12 @@ def find(run, Y, margin):
     if run.IS[at.SOFT] != 0:
         reach += layer_reach(run, Y)
     put(run.XD, found.MARGIN, reach)
+    of_party = run.IS[at.MOVING_PARTY] >= 0 and run.IS[at.HOST_DETECTION] == 0 and run.ID[found.GIVEN] == 0
+    if of_party and not find_of_party(run, Y):
+        return at.NO_ROOM
     n = call_detect(run.A[at.DETECT], (run.I, Y, run.ID, run.XD))
+    if of_party:
+        put(run.ID, found.GIVEN, 0)
     if n == found.ROOM:
         return at.NO_ROOM
     if run.IS[at.HOST_DETECTION] != 0 and run.ID[found.N_FOREIGN] > 0:
@@ -108,6 +123,13 @@ def place_of(table, start, width, n, key):
     if low < n and get(table, start + low * width) == key:
         return low
     return -1
+
+
+@inline
+def found_bodies(run, i):
+    """Return the bodies of contact i of the last detection."""
+    row = run.ID[found.CONTACTS] + i * ROW
+    return get(run.ID, row + found.C_BODY_A), get(run.ID, row + found.C_BODY_B)
 
 
 @inline
@@ -277,7 +299,7 @@ def take_closed(run):
     """Remember what touches as closed, in order; of bodies that wait what was."""
     IS, closed = run.IS, run.IS[at.CLOSED]
     kept = 0
-    if IS[at.MOVING_PARTY] != EVERYBODY:
+    if not all_move(run):
         for i in range(IS[at.N_CLOSED]):
             key = get(IS, closed + i)
             if not takes_part(run, key):

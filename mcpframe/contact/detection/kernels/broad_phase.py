@@ -33,6 +33,7 @@ from mcpframe.contact.detection.records import (
     P_ROTATION,
     PLACE,
     PLACES,
+    PLANE,
     PLANES,
     RULES,
     S_ABOVE,
@@ -225,6 +226,38 @@ def meet_planes(ID, XD):
             q = ID[PLACES] + shape * PLACE
             if dot(n, load(XD, q + P_POSITION) - origin) - get(XD, q + P_RADIUS) <= margin:
                 add_candidate(ID, plane, shape)
+
+
+@inline
+def are_near(ID, XD, i, j, margin):
+    """Return whether the bounding spheres of two shapes are within a margin; one may be a half-space."""
+    p, q = ID[PLACES] + i * PLACE, ID[PLACES] + j * PLACE
+    d = load(XD, q + P_POSITION) - load(XD, p + P_POSITION)
+    if get(ID, ID[SHAPES] + i * SHAPE_ROW + S_KIND) == PLANE:
+        return dot(load(XD, p + P_AXIS), d) - get(XD, q + P_RADIUS) <= margin
+    near = get(XD, p + P_RADIUS) + get(XD, q + P_RADIUS) + margin
+    return near >= 0.0 and dot(d, d) <= near * near
+
+
+@callee
+def find_among(I, X, ID, XD, some, first, n):
+    """Write the pairs that may meet of n shapes, some[first ...] in their order, and of these with the world.
+
+    As `find_candidates` does of all; they are placed first. Return whether there was room.
+    """
+    margin = get(XD, MARGIN)
+    put(ID, N_CANDIDATES, 0)
+    for a in range(n):
+        place_shape(I, X, ID, XD, get(some, first + a))
+    for a in range(n):
+        j = get(some, first + a)
+        for i in range(ID[N_FIXED]):
+            if are_near(ID, XD, i, j, margin):
+                add_candidate(ID, i, j)
+        for b in range(a):
+            if are_near(ID, XD, get(some, first + b), j, margin):
+                add_candidate(ID, get(some, first + b), j)
+    return ID[N_CANDIDATES] <= ID[MAX_CANDIDATES]
 
 
 @callee

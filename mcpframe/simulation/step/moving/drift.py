@@ -51,7 +51,7 @@ from mcpframe.simulation.step.moving.motion import (
     three,
     turn_quaternion,
 )
-from mcpframe.simulation.step.parties import moves
+from mcpframe.simulation.step.parties import is_asleep, moves
 from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
 
 LONGEST_TURN = 0.3
@@ -174,11 +174,28 @@ def drift_free(run, X, k, v, w, Y, theta, rates, t):
     put_three(Y, rates, rotate_back(Y, theta + 3, velocity) - cross(three(Y, rates + 3), com))
 
 
+@inline
+def coordinates_of(kind):
+    """Return how many coordinates a hinge has that moves."""
+    return 7 if kind == FREE else (4 if kind == BALL else 1)
+
+
+@inline
+def wait(run, X, k, V, first, Y, theta, rates):
+    """Have a body be at Y where it is at X, with the rates V[first], or asleep."""
+    row = run.I[TREE] + k * TREE_ROW
+    for i in range(coordinates_of(get(run.I, row + KIND))):
+        put(Y, theta + i, get(X, theta + i))
+    asleep = is_asleep(run, k)
+    for i in range(get(run.I, row + N_DOF)):
+        put(Y, rates + i, 0.0 if asleep else get(V, first + i))
+
+
 @callee
 def drift(run, X, V, start, Y, t):
     """Write to Y where the coordinates of X and the rates V[start] lead in a time t without forces.
 
-    Bodies that wait have these rates there, and stay where they are in Y.
+    Bodies that wait have these rates, those that sleep none, and both stay where they are.
     """
     I = run.I
     for k in range(I[N_BODIES]):
@@ -188,8 +205,7 @@ def drift(run, X, V, start, Y, t):
         if kind == LOCKED:
             continue
         if not moves(run, k):
-            for i in range(get(I, row + N_DOF)):
-                put(Y, rates + i, get(V, start + d + i))
+            wait(run, X, k, V, start + d, Y, theta, rates)
             continue
         if kind == FREE:
             v, w = three(V, start + d), three(V, start + d + 3)
