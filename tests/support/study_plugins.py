@@ -10,6 +10,7 @@ import numpy as np
 
 import mcpframe as mf
 
+LEMKE = mf.solver("lemke")  # loaded with this file: not within the time limit of whoever asks first
 TINY = 6
 """Rows of the problem that solvers are warmed up with."""
 
@@ -82,7 +83,7 @@ class NeverWarm(mf.AbstractSolver):
     def _solve(self, problem, request):
         if problem.n <= TINY:
             time.sleep(1000.0)
-        return mf.solver("lemke")._solve(problem, request)
+        return LEMKE._solve(problem, request)
 
 
 @mf.register_solver
