@@ -69,7 +69,7 @@ ROUNDING = 8 * np.finfo(np.float64).eps
 
 
 @dataclass
-class Record:
+class Tally:
     """What is kept of one solver."""
 
     tried: int = 0
@@ -79,7 +79,7 @@ class Record:
     slowest: float = 0.0
     slowest_case: int = -1
 
-    def add(self, other: Record) -> None:
+    def add(self, other: Tally) -> None:
         """Count what another process found."""
         self.tried += other.tried
         self.statuses += other.statuses
@@ -130,7 +130,7 @@ def fuzz(
     *,
     seed: int = 0,
     share: dict[str, int] = SHARE,
-) -> tuple[dict[str, Record], list[Breach]]:
+) -> tuple[dict[str, Tally], list[Breach]]:
     """Run the cases and return what happened.
 
     Args:
@@ -138,7 +138,7 @@ def fuzz(
         solvers: names.
         share: solvers that get only one case in so many.
     """
-    records = {name: Record() for name in solvers}
+    tallies = {name: Tally() for name in solvers}
     breaches: list[Breach] = []
     for index in cases:
         case = make_case(index, seed)
@@ -146,13 +146,13 @@ def fuzz(
         for name in solvers:
             if index % share.get(name, 1) == 0:
                 solution, found = attempt(case, name)
-                note(records[name], solution, index)
+                note(tallies[name], solution, index)
                 solutions[name] = solution
                 breaches += found
         breaches += false_infeasibility(case, solutions)
         if index % MISUSE == 0:
             breaches += misused(index, seed)
-    return records, breaches
+    return tallies, breaches
 
 
 def attempt(case: Case, name: str) -> tuple[mf.Solution, list[Breach]]:
@@ -256,14 +256,14 @@ def misused(index: int, seed: int) -> list[Breach]:
     return [Breach(index, "misuse", "accepted")]
 
 
-def note(record: Record, solution: mf.Solution, index: int) -> None:
+def note(tally: Tally, solution: mf.Solution, index: int) -> None:
     """Count an answer."""
-    record.tried += 1
-    record.statuses[solution.status.name] += 1
-    record.overruled += solution.claimed is mf.Status.SOLVED and not solution.ok
-    record.seconds += solution.seconds
-    if solution.seconds > record.slowest:
-        record.slowest, record.slowest_case = solution.seconds, index
+    tally.tried += 1
+    tally.statuses[solution.status.name] += 1
+    tally.overruled += solution.claimed is mf.Status.SOLVED and not solution.ok
+    tally.seconds += solution.seconds
+    if solution.seconds > tally.slowest:
+        tally.slowest, tally.slowest_case = solution.seconds, index
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -276,7 +276,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ledger = Ledger(Path(options.out) / "done.jsonl", options.seed, options.solvers)
     if options.resume:
         chunks = [chunk for chunk in chunks if chunk.start not in ledger.done()]
-    records: dict[str, Record] = {name: Record() for name in options.solvers}
+    tallies: dict[str, Tally] = {name: Tally() for name in options.solvers}
     breaches: list[Breach] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress, Pool(options.jobs) as pool:
@@ -286,10 +286,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found, broken = finished(job, jobs[job])
             breaches += broken
             ledger.add(jobs[job], broken)
-            for name, record in found.items():
-                records[name].add(record)
+            for name, tally in found.items():
+                tallies[name].add(tally)
             progress.advance(task, len(jobs[job]))
-    console.print(table(records))
+    console.print(table(tallies))
     report(console, sorted(breaches, key=lambda breach: breach.case), options.seed, Path(options.out))
     console.print(ledger.total())
     return 1 if breaches else 0
@@ -297,7 +297,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def watched(
     cases: range, solvers: Sequence[str], seed: int, share: dict[str, int]
-) -> tuple[dict[str, Record], list[Breach]]:
+) -> tuple[dict[str, Tally], list[Breach]]:
     """Run one chunk in a process of its own: warnings are errors, and a hang ends it with a traceback."""
     warnings.simplefilter("error")
     faulthandler.dump_traceback_later(HANG, exit=True)
@@ -307,10 +307,10 @@ def watched(
         faulthandler.cancel_dump_traceback_later()
 
 
-def finished(job: Future[Any], cases: range) -> tuple[dict[str, Record], list[Breach]]:
+def finished(job: Future[Any], cases: range) -> tuple[dict[str, Tally], list[Breach]]:
     """Return what a chunk found; a process that died is a breach."""
     try:
-        result: tuple[dict[str, Record], list[Breach]] = job.result()
+        result: tuple[dict[str, Tally], list[Breach]] = job.result()
         return result
     except BrokenExecutor:
         what = f"a process died or hung in cases {cases.start} to {cases.stop - 1}, or next to them"
@@ -336,17 +336,17 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return options
 
 
-def table(records: dict[str, Record]) -> Table:
+def table(tallies: dict[str, Tally]) -> Table:
     """Return what came out, by solver."""
     shown = Table(title="answers by solver", title_justify="left")
     names = [status.name for status in mf.Status]
     for column in ("solver", "tried", *names, "claims overruled", "mean ms", "slowest s (case)"):
         shown.add_column(column.replace("_", "\n"), justify="left" if column == "solver" else "right")
-    for solver, record in records.items():
-        counts = [str(record.statuses[name]) for name in names]
-        mean = 1e3 * record.seconds / max(1, record.tried)
-        slowest = f"{record.slowest:.3f} ({record.slowest_case})"
-        shown.add_row(solver, str(record.tried), *counts, str(record.overruled), f"{mean:.3f}", slowest)
+    for solver, tally in tallies.items():
+        counts = [str(tally.statuses[name]) for name in names]
+        mean = 1e3 * tally.seconds / max(1, tally.tried)
+        slowest = f"{tally.slowest:.3f} ({tally.slowest_case})"
+        shown.add_row(solver, str(tally.tried), *counts, str(tally.overruled), f"{mean:.3f}", slowest)
     return shown
 
 

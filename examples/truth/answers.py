@@ -42,14 +42,14 @@ class Way:
         return "-".join(dict.fromkeys(name for name in named if name))
 
     @property
-    def compiled(self) -> bool:
+    def quick(self) -> bool:
         """Whether its steps take microseconds, so that a minute takes a second or two."""
         return self.formulation == "os"
 
     @property
     def lasts(self) -> bool:
         """Whether it is the way in which minutes without contact are run: they are the same in all."""
-        return self.compiled and self.scheme != "time_stepping"
+        return self.quick and self.scheme != "time_stepping"
 
     @property
     def stepping(self) -> dict[str, Any]:

@@ -28,11 +28,11 @@ ByName = ArrayLike | Mapping[str, Any]
 
 def matches(pattern: str, name: str) -> bool:
     """Return whether a name is meant by a pattern."""
-    return pattern == name or _compiled(pattern).fullmatch(name) is not None
+    return pattern == name or _expression(pattern).fullmatch(name) is not None
 
 
 @lru_cache(maxsize=256)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _expression(pattern: str) -> re.Pattern[str]:
     return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
 
 

@@ -22,10 +22,10 @@ SHARES = {"auto": 2, "enum": 4, "ipm": 4, "newton": 4, "path": 4, "pgs": 4, "qp"
 
 def test_no_solver_breaks_on_the_sample():
     solvers = [name for name, reason in mf.available_solvers().items() if not reason]
-    records, breaches = fuzz.fuzz(CASES, solvers, share=SHARES)
+    tallies, breaches = fuzz.fuzz(CASES, solvers, share=SHARES)
     assert not breaches, "\n".join(f"case {b.case}: {b.solver}: {b.what}" for b in breaches)
-    assert all(record.tried == len(CASES) // SHARES.get(name, 1) for name, record in records.items())
-    assert records["lemke"].statuses["SOLVED"] > len(CASES) // 2
+    assert all(tally.tried == len(CASES) // SHARES.get(name, 1) for name, tally in tallies.items())
+    assert tallies["lemke"].statuses["SOLVED"] > len(CASES) // 2
 
 
 def test_a_case_is_the_same_whenever_it_is_made():
@@ -76,9 +76,9 @@ def test_the_net_catches_a_solver_that_breaks_the_rules(what, words, monkeypatch
 def test_an_overruled_claim_is_counted_but_is_no_breach(monkeypatch):
     monkeypatch.setattr(fuzz, "make_case", lambda index, seed: _one_row(index))
     monkeypatch.setattr(mf, "solve", _with_lies(mf.solve, "solved"))
-    records, breaches = fuzz.fuzz([1], ["lies"])
+    tallies, breaches = fuzz.fuzz([1], ["lies"])
     assert not breaches
-    assert records["lies"].overruled == 1
+    assert tallies["lies"].overruled == 1
 
 
 def test_the_independent_certificate_tells_right_from_wrong():

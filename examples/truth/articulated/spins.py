@@ -21,7 +21,7 @@ LEAN, SPIN = 0.5, 300.0
 
 def lasting(way: Way, long: float, short: float = 0.1) -> float:
     """Return how long a run lasts: slow formulations show as much in a short one."""
-    return long if way.compiled else short
+    return long if way.quick else short
 
 
 @system(
@@ -131,7 +131,7 @@ def rotation_of(run: mf.Trajectory, body: str) -> Array:
 def heavy_top_precesses(way: Way) -> Answers:
     """One second by the closed form, a minute of energy."""
     top = heavy_top()
-    if way.compiled:
+    if way.quick:
         yield from top.answers(way)
     yield energy_kept(top.run(way, duration=lasting(way, 60.0)), 1e-6)
 

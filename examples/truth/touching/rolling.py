@@ -26,7 +26,7 @@ GAP = 1e-9
 def rolling_ball_rolls_on(way: Way) -> Answers:
     """It spins about the vertical too; nothing slides, nothing is lost."""
     scene = mf.Scene(ball(RADIUS), theta_dot=[1, 0, 0, 0, 10, 3], materials=mf.Material(mu=0.5))
-    duration = 60.0 if way.compiled else 0.1
+    duration = 60.0 if way.quick else 0.1
     run = mf.simulate(scene, dt=1e-3, duration=duration, **way.stepping)
     yield certified(run)
     yield energy_kept(run, 1e-9)
@@ -139,9 +139,9 @@ def coin() -> Motion:
 def coin_rolls_in_a_circle(way: Way) -> Answers:
     """The contact runs round the rim and the rows turn with it."""
     motion = coin()
-    run = motion.run(way, duration=motion.duration if way.compiled else 0.1)
+    run = motion.run(way, duration=motion.duration if way.quick else 0.1)
     yield certified(run)
-    if way.compiled:
+    if way.quick:
         yield zero("place after 2 s, m", motion.error(run), motion.bound, "asked for, at 1 ms")
     yield energy_kept(run, 1e-7)
     yield zero("gap of the rim, m", run.contacts.gap, 1e-8, "h delta / 4 keeps it at ends of steps")
@@ -180,9 +180,9 @@ def ball_on_a_turntable() -> Motion:
 def ball_circles_on_a_turntable(way: Way) -> Answers:
     """What it rolls on is moved by a closure."""
     motion = ball_on_a_turntable()
-    run = motion.run(way, duration=motion.duration if way.compiled else 0.1)
+    run = motion.run(way, duration=motion.duration if way.quick else 0.1)
     yield certified(run)
-    if way.compiled:
+    if way.quick:
         yield zero("place after 5 s, m", motion.error(run), motion.bound, "at 1 ms")
     yield zero("height, m", run.contacts.gap, GAP, "rounding")
 
@@ -254,9 +254,9 @@ def rattleback() -> Motion:
 def rattleback_turns_back(way: Way) -> Answers:
     """The point of contact runs over the ellipsoid; curvature, not friction, turns the spin."""
     motion = rattleback()
-    run = motion.run(way, duration=motion.duration if way.compiled else 0.1)
+    run = motion.run(way, duration=motion.duration if way.quick else 0.1)
     yield certified(run)
-    if way.compiled:
+    if way.quick:
         yield zero(f"{motion.quantity} after 2 s", motion.error(run), motion.bound, "at 1 ms")
         spin = run.state(-1).link_velocities()[0, 2]
         yield zero("sense of the spin", spin - abs(spin), 0.0, "it has turned back")

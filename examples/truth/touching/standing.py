@@ -35,7 +35,7 @@ STANDING = 1e-9
 def box_on_a_slope_sticks(way: Way) -> Answers:
     """Steps of a millisecond, 60,000 of them; it neither creeps nor sinks."""
     model = block(slope=np.radians(20.0))
-    long = way.compiled and way.solver == "lemke"
+    long = way.quick and way.solver == "lemke"
     duration = 60.0 if long else 5.0 if way.full else 0.1
     run = simulated(way, model, mf.Material(mu=0.5), dt=1e-3, duration=duration)
     yield certified(run)
