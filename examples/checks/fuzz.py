@@ -285,7 +285,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for job in as_completed(jobs):
             found, broken = finished(job, jobs[job])
             breaches += broken
-            ledger.add(jobs[job], broken)
+            if found:  # else its process died, and it is to be tried again
+                ledger.add(jobs[job], broken)
             for name, tally in found.items():
                 tallies[name].add(tally)
             progress.advance(task, len(jobs[job]))
