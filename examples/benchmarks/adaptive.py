@@ -12,6 +12,7 @@ processor time. Figures that were asked for stand beside.
     accuracy   300 links of 2 cm that swing for 2 s beside the full run, by active joints and interval
     patience   the same by patience and damping
     pegs       the scene of that name beside the full run, by interval and patience
+    branches   the net by active joints and damping, and beside itself with half the dt
     scenes     the scenes of examples/scenes/adaptive beside full runs [G06, figures 4 to 6]
     problems   contact problems of full and hybrid bodies in the same states
 
@@ -32,12 +33,12 @@ from pathlib import Path
 from typing import Any
 
 from measuring.adaptive_costs import Rows, choices, contacts, runs, steps
-from measuring.adaptive_runs import accuracy, patience, pegs, problems, scenes
+from measuring.adaptive_runs import accuracy, branches, patience, pegs, problems, scenes
 from reporting.study import opening, parser, save, save_figures
 from rich.console import Console
 from rich.table import Table
 
-COSTS, RUNS = (steps, choices, runs, contacts), (accuracy, patience, pegs, scenes, problems)
+COSTS, RUNS = (steps, choices, runs, contacts), (accuracy, patience, pegs, branches, scenes, problems)
 Part = Callable[[bool], tuple[list[str], Rows]]
 PARTS: dict[str, Part] = {part.__name__: part for part in (*COSTS, *RUNS)}
 

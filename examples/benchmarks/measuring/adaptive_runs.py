@@ -82,6 +82,25 @@ def pegs(quick: bool) -> tuple[list[str], Rows]:
     return ["interval", *(f"patience {p} (≤ {NEAR} m, {ALIKE:g} %)" for p in kept)], rows
 
 
+def branches(quick: bool) -> tuple[list[str], Rows]:
+    """The net, 360 dofs in nine strands, by active joints and damping: rms after the first contact."""
+    scene = mf.load_scene(SCENES / "net.toml", {"stepping.duration": 0.4} if quick else None)
+    assert scene.adaptive is not None
+    stepping, sizes = scene.stepping.with_options(on_failure="auto"), (80,) if quick else (80, 160, 240)
+    scene, options = replace(scene, stepping=stepping), scene.adaptive
+    rows = []
+    for damping in (0.0,) if quick else (0.0, 1e-4, 1e-3):
+        links = [replace(link, damping=damping) for link in scene.model.links]
+        net = replace(scene, model=mf.Model(links, geometry=scene.model.geometry, name="net"))
+        full = mf.simulate(replace(net, adaptive=None))
+        finer = replace(net, adaptive=None, stepping=stepping.with_options(dt=stepping.dt / 2))
+        every = Output(every=2 * scene.output.every)
+        others = [mf.simulate(replace(finer, output=every))]
+        others += [mf.simulate(replace(net, adaptive=options.with_options(active=d))) for d in sizes]
+        rows.append([f"{damping:g}", *(f"{_distance(run, full):.3f}" for run in others)])
+    return ["damping, N m s", "full, half dt, m", *(f"{d} active, m" for d in sizes)], rows
+
+
 def _distance(run: mf.Trajectory, full: mf.Trajectory) -> float:
     """Return the rms of the way from links of one run to those of the other after the first contact, m."""
     kept = np.intersect1d(run.time, full.time)
