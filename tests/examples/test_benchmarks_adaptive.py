@@ -15,18 +15,8 @@ SCRIPT = ROOT / "examples" / "benchmarks" / "adaptive.py"
 SCENES = sorted((ROOT / "examples" / "scenes" / "adaptive").glob("*.toml"))
 
 
-PARTS = (
-    "steps",
-    "choices",
-    "runs",
-    "contacts",
-    "accuracy",
-    "patience",
-    "pegs",
-    "branches",
-    "scenes",
-    "problems",
-)
+COSTS = "steps", "choices", "runs", "contacts"
+PARTS = (*COSTS, "accuracy", "patience", "pegs", "branches", "scenes", "problems")
 
 
 @pytest.mark.slow
