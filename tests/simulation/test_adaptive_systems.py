@@ -10,8 +10,10 @@ from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
 from mcpframe.scene.controllers import PD
 from mcpframe.scene.settings import Adaptive, Stepping
 
-GAINED = 0.01
-"""Share of the potential energy that a run may gain in all: in the middle of steps, and where links rise."""
+APART = [("*_*", "*_*")]
+"""Links of ropes pass through each other."""
+GAINED = 1e-8
+"""Share of the potential energy that a run may gain in all, by rounding and where loops are closed again."""
 
 
 def add_rope(model, name, parent, place, links, spacing=0.05, **hinge):
@@ -31,13 +33,13 @@ def octopus():
     floor = Geometry(Plane(), mf.Pose((0, 0, -0.8)), "floor")
     model = mf.Model(name="octopus", geometry=[floor])
     body = Geometry(Sphere(0.1))
-    model.add_link("body", "world", "free", mf.Pose(), 0.5, (0, 0, 0), 2e-3 * np.eye(3), body)
+    model.add_link("own_body", "world", "free", mf.Pose(), 0.5, (0, 0, 0), 2e-3 * np.eye(3), body)
     for arm in range(6):
         place = mf.Pose.from_rpy((0, 0, 0), (0.0, -2.0, arm * np.pi / 3))
-        add_rope(model, f"arm_{arm}", "body", place, 10, lower=-0.5, upper=0.5, damping=2e-4)
+        add_rope(model, f"arm_{arm}", "own_body", place, 10, lower=-0.5, upper=0.5, damping=2e-4)
     rates = np.zeros(model.n_dofs)
     rates[3:6] = 0.5, 0.3, 2.0
-    return mf.Scene(model, theta_dot=rates, adaptive=Adaptive(active=30, interval=5))
+    return mf.Scene(model, theta_dot=rates, ignore=APART, adaptive=Adaptive(active=30, interval=5))
 
 
 def ring_with_a_motor():
@@ -51,7 +53,9 @@ def ring_with_a_motor():
     add_rope(model, "tail", "ring_5", mf.Pose((0, 0, -0.05)), 30, damping=1e-4)
     start = np.r_[theta, np.zeros(30)]
     motor = PD(model, 0.5, 0.05, start, dofs=["ring_2"])
-    return mf.Scene(model, theta=start, controllers=[motor], adaptive=Adaptive(active=24, interval=5))
+    return mf.Scene(
+        model, theta=start, controllers=[motor], ignore=APART, adaptive=Adaptive(active=24, interval=5)
+    )
 
 
 def rope_ladder():
@@ -67,22 +71,22 @@ def rope_ladder():
         )
         end = mf.Node(f"rung_{rung}", (0, 0.2, 0))
         model.add_closure(mf.closures.Ball(end, mf.Node(f"right_{k}", (0, 0, -0.05))))
-    theta = {"left_0": 0.7, "right_0": 0.7}
-    return mf.Scene(model, theta=theta, adaptive=Adaptive(active=52, interval=5))
+    theta = {"left_0": 0.7, "right_0": 0.7, "left_20": 0.5, "right_23": -0.8}
+    return mf.Scene(model, theta=theta, ignore=APART, adaptive=Adaptive(active=42, interval=5))
 
 
-@pytest.mark.parametrize(("make", "near"), [(octopus, 0.05), (ring_with_a_motor, 0.05), (rope_ladder, 0.05)])
+@pytest.mark.parametrize(("make", "near"), [(octopus, 0.03), (ring_with_a_motor, 1e-3), (rope_ladder, 0.01)])
 def test_bodies_of_many_kinds_go_on_gain_nothing_and_stay_near(make, near):
     """`near`: rms of the way from links to those of the full run, m."""
     stepping = Stepping(dt=5e-4, duration=0.5, certify="all")
-    asked = replace(make(), ignore=[("*", "*_*")], stepping=stepping)
+    asked = replace(make(), stepping=stepping)
     run, full = mf.simulate(asked), mf.simulate(replace(asked, adaptive=None))
     assert run.time[-1] == pytest.approx(0.5)
     assert not run.failed.size
     assert np.nanmax(run.certificate) < 1e-9
     assert (run.rigid_loss >= -1e-10).all()
     assert run.rigid_loss.sum() > 0.0
-    if not asked.controllers:
+    if make is not ring_with_a_motor:
         growth = np.diff(run.total_energy) + run.rigid_loss[1:]
         assert growth[growth > 0.0].sum() < GAINED * np.ptp(run.potential_energy)
     kept = np.intersect1d(run.time, full.time)
