@@ -17,7 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-zoo
+.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-diagnosis bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -80,6 +80,10 @@ bench-piles: $(STAMP)
 # Heaps of free bodies beside MuJoCo, minutes.
 bench-heaps: $(STAMP)
 	$(BIN)/python examples/benchmarks/heaps.py $(OPTIONS)
+
+# What judging steps costs, seconds.
+bench-diagnosis: $(STAMP)
+	$(BIN)/python examples/benchmarks/diagnosis.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)

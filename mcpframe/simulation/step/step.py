@@ -22,7 +22,8 @@ approaches is an impact; one that was closed before rests: the step's problem ke
 no restitution acts. Approaches below the rest speed are no impacts: what closes so slowly takes part in the
 step's problem with its gap as soon as it is near. So bounces end that would come back within the step, do not
 leave the tolerance or are slower than the rest speed, and with them the infinite sequence of ever smaller
-impacts. A contact with a layer touches as soon as it is near, yields, and never strikes: see `layers`.
+impacts. A contact with a layer touches if it arrives before its springs are asked again, yields, and never
+strikes: see `layers`.
 
 X is the state at the start, Y where a trial leads; a trial that is taken makes the two change places.
 """

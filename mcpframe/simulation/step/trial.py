@@ -122,13 +122,16 @@ def rise_of(run, gap):
 
 @inline
 def asked_speed(run, i):
-    """Return the speed that is asked of what touches: of rising, and of slips.
+    """Return the speed that is asked of what touches: of rising and, of clusters, of slips.
 
-    Contacts of one stiff body can be asked for what none of its motions has; where nothing is asked, rest
+    Contacts of one stiff cluster can be asked for what none of its motions has; where nothing is asked, rest
     is an answer.
     """
+    rise = -shift_of(run, i)
+    if run.IS[at.ADAPTIVE] == 0:
+        return rise
     first, second = slip_shift_of(run, i)
-    return max(-shift_of(run, i), abs(first), abs(second))
+    return max(rise, abs(first), abs(second))
 
 
 @callee

@@ -1,0 +1,81 @@
+"""What it costs to know whether rigid contact forces are unique: the P test by rows, and judged steps.
+
+    python examples/benchmarks/diagnosis.py [--quick] [--seconds 2] [--page FILE]
+
+Matrices of random entries whose symmetric part is definite, so that the cheapest test decides. Steps: scenes
+of this repository with `diagnose` and without, in turns, least processor time of some rounds. Writes
+out/bench/diagnosis.json.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from engines.engine import processor_time
+from engines.own import WARM_UP
+from measuring.timing import fastest, repeated
+from reporting.sheets import Sheet, show
+from reporting.study import opening, parser, save_figures
+
+import mcpframe as mf
+from mcpframe.diagnosis.p_matrix import TESTS, p_matrix_test, work_size
+
+ROWS = 4, 8, 12
+SCENES = {"quadruped": 1.0, "grasp_rotate": 1.0}
+"""Scenes of this repository, and how many seconds of them."""
+ROUNDS = 5
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the study."""
+    options = parser(__doc__, seconds=2.0).parse_args(arguments)
+    console, facts = opening("Diagnosis", page=options.page)
+    tests, steps = (
+        list(test_costs(0.1 if options.quick else options.seconds)),
+        list(step_costs(options.quick)),
+    )
+    columns = "rows", "decided by", "µs, called from Python"
+    asked = Sheet("Is a matrix P?", columns, [[str(n), test, f"{1e6 * t:.2f}"] for n, test, t in tests])
+    columns = "scene", "contacts, mean", "not judged", "judged", "more"
+    rows = [[name, f"{k:.1f}", *(f"{1e6 * t:.2f}" for t in (a, b, b - a))] for name, k, a, b in steps]
+    show(console, [asked, Sheet("Processor time of a step, µs", columns, rows)], None)
+    save_figures(console, Path(options.out), "diagnosis", facts, tests=tests, steps=steps)
+    return 0
+
+
+def test_costs(seconds: float) -> Iterator[tuple[int, str, float]]:
+    """Yield rows, the test that has decided, and what that takes, s."""
+    for n in ROWS:
+        entries = np.random.default_rng(n).normal(size=(n, n)) / n
+        A, work = np.eye(n) + entries - np.diag(np.diag(entries)), np.zeros(work_size(n))
+        took = fastest({n: repeated(partial(p_matrix_test, A, work))}, seconds / len(ROWS))[n]
+        yield n, TESTS[abs(p_matrix_test(A, work))], took
+
+
+def step_costs(quick: bool) -> Iterator[tuple[str, float, float, float]]:
+    """Yield name, contacts, and the time of a step without and with a diagnosis, s."""
+    root = Path(__file__).parents[1] / "scenes"
+    for name, seconds in SCENES.items():
+        scene = mf.load_scene(next(root.rglob(f"{name}.toml")))
+        dt = scene.stepping.dt
+        n = WARM_UP + round((0.05 if quick else 1.0) * seconds / dt)
+        contacts = mf.simulate(scene, contact_model="rigid", diagnose=True, duration=n * dt).n_contacts
+        least = [np.inf, np.inf]
+        for _ in range(1 if quick else ROUNDS):
+            for k, judged in enumerate((False, True)):
+                run = partial(mf.simulate, scene, contact_model="rigid", diagnose=judged)
+                few = processor_time(partial(run, duration=WARM_UP * dt))
+                whole = processor_time(partial(run, duration=n * dt))
+                least[k] = min(least[k], (whole - few) / (n - WARM_UP))
+        yield name, float(contacts.mean()), *least
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
