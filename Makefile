@@ -16,8 +16,8 @@ export OPENBLAS_NUM_THREADS ?= 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models robots
-.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-diagnosis bench-zoo
+STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models diagnosis robots
+.PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-zoo
 .PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
@@ -57,7 +57,7 @@ demo: $(STAMP)  ## run Table 2 of J14 and a comparison of solvers; ends with the
 bench:  ## time everything beside the peers that are installed (alone: bench-STUDY; OPTIONS=--quick)
 	@for study in $(STUDIES); do $(MAKE) --no-print-directory bench-$$study || exit; done
 
-# Studies: solvers, cone, dynamics, formulations, growth, first-use, simulation, contact-models, robots.
+# Studies: solvers, cone, dynamics, formulations, growth, first-use, simulation, contact-models, diagnosis, robots.
 $(STUDIES:%=bench-%): bench-%: $(STAMP)
 	$(BIN)/python examples/benchmarks/$(subst -,_,$*).py $(OPTIONS)
 
@@ -80,10 +80,6 @@ bench-piles: $(STAMP)
 # Heaps of free bodies beside MuJoCo, minutes.
 bench-heaps: $(STAMP)
 	$(BIN)/python examples/benchmarks/heaps.py $(OPTIONS)
-
-# What judging steps costs, seconds.
-bench-diagnosis: $(STAMP)
-	$(BIN)/python examples/benchmarks/diagnosis.py $(OPTIONS)
 
 # Every robot of example-robot-data, a minute or so for each: not among the studies of `make bench`.
 bench-zoo: $(STAMP)
