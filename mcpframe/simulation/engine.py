@@ -177,7 +177,7 @@ class Engine:
         }
 
     def _has_clocks(self) -> bool:
-        """Return whether parties have clocks of their own, see `mcpframe.simulation.step.apart`.
+        """Return whether parties have clocks of their own, see `mcpframe.simulation.step.parting.apart`.
 
         Not where controllers are asked that may remember, or something else than contacts joins bodies.
         """

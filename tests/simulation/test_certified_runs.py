@@ -26,7 +26,7 @@ from mcpframe.simulation.recording.trajectory import Trajectory
 from mcpframe.simulation.simulate import RunStoppedError
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import push_error
-from mcpframe.simulation.step.solve import COMPRESSION, DECOMPRESSION, STEP
+from mcpframe.simulation.step.pushing.solve import COMPRESSION, DECOMPRESSION, STEP
 
 FOLDER = Path(__file__).parents[2] / "examples/scenes"
 SILENT = 1e-9

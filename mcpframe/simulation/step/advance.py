@@ -14,7 +14,6 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
 from mcpframe.simulation.memory.slots import Run
 from mcpframe.simulation.step.adaptive.adapting import adapt_after, begins_again, choose_again, note_impulses
-from mcpframe.simulation.step.apart import event_driven_apart
 from mcpframe.simulation.step.contact_model.switching import (
     after_step,
     count_agreement,
@@ -23,9 +22,10 @@ from mcpframe.simulation.step.contact_model.switching import (
 )
 from mcpframe.simulation.step.layers import stored_energy
 from mcpframe.simulation.step.moving.speeds import fastest_point
+from mcpframe.simulation.step.parting.apart import event_driven_apart
+from mcpframe.simulation.step.parting.sleeping import count_sleepers, fall_asleep
 from mcpframe.simulation.step.record import record_step
 from mcpframe.simulation.step.restitution import call_energies
-from mcpframe.simulation.step.sleeping import count_sleepers, fall_asleep
 from mcpframe.simulation.step.step import event_driven, time_stepping
 from mcpframe.simulation.step.touching import look
 from mcpframe.simulation.step.undo import copy_motion, go_back, keep

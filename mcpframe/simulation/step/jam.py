@@ -34,11 +34,11 @@ from mcpframe.simulation.rules import JAM_PARTS, JAM_SHARE
 from mcpframe.simulation.step.certifying.certify import certify_jam
 from mcpframe.simulation.step.kick import kick
 from mcpframe.simulation.step.moving.motion import three
-from mcpframe.simulation.step.parties import takes_part
-from mcpframe.simulation.step.push import push
+from mcpframe.simulation.step.parting.parties import takes_part
+from mcpframe.simulation.step.pushing.push import push
+from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.record import record_impact
 from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
-from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import ROW, find, opening_speed, relative_velocity
 from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise, hold
 from mcpframe.spatial.algebra import dot

@@ -15,7 +15,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, record_of
 from mcpframe.simulation.step.contact_model.references import reference_of
 from mcpframe.simulation.step.moving.motion import put_three
-from mcpframe.simulation.step.parties import takes_part
+from mcpframe.simulation.step.parting.parties import takes_part
 from mcpframe.simulation.step.touching import place_of
 from mcpframe.solving.stages import SEPARATING
 from mcpframe.spatial.algebra import copy, dot

@@ -43,9 +43,9 @@ from mcpframe.simulation.memory.slots import (
 from mcpframe.simulation.rules import DECOMPRESSIONS, HALVINGS, ROUNDING, STORED_FROM
 from mcpframe.simulation.step.certifying.certify import certify_impact
 from mcpframe.simulation.step.kick import accelerate
-from mcpframe.simulation.step.push import observe, push
+from mcpframe.simulation.step.pushing.push import observe, push
+from mcpframe.simulation.step.pushing.solve import COMPRESSION, DECOMPRESSION
 from mcpframe.simulation.step.record import take_impulses
-from mcpframe.simulation.step.solve import COMPRESSION, DECOMPRESSION
 from mcpframe.simulation.step.touching import call_place, opening_speed
 from mcpframe.spatial.algebra import cross, load_pair, plus, store_pair
 

@@ -44,9 +44,9 @@ from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take
 from mcpframe.simulation.step.layers import leave_out_soft, remember, take_in_soft
 from mcpframe.simulation.step.moving.closing import keeps_motion, settle
 from mcpframe.simulation.step.moving.floating import keep_momentum
-from mcpframe.simulation.step.push import observe
+from mcpframe.simulation.step.pushing.push import observe
+from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.record import take_impulses, take_modes
-from mcpframe.simulation.step.solve import STEP
 from mcpframe.simulation.step.touching import (
     CLOSED_ONES,
     IN_REACH,

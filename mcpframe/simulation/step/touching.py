@@ -32,7 +32,7 @@ from mcpframe.simulation.step import host
 from mcpframe.simulation.step.contact_model.references import farthest_reference, refer
 from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.speeds import fastest_point
-from mcpframe.simulation.step.parties import all_move, takes_part
+from mcpframe.simulation.step.parting.parties import all_move, takes_part
 from mcpframe.spatial.algebra import cross, dot, load_pair
 
 call_detect = by_address(detect_contacts)

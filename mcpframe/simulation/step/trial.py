@@ -37,8 +37,8 @@ from mcpframe.simulation.step.moving.lasting import lasts
 from mcpframe.simulation.step.moving.sections import narrowed, newton, section
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
-from mcpframe.simulation.step.push import push
-from mcpframe.simulation.step.solve import STEP
+from mcpframe.simulation.step.pushing.push import push
+from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
 
 

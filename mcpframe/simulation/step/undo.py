@@ -7,7 +7,7 @@ from mcpframe.jit import callee
 from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
-from mcpframe.simulation.step.islands import copy_row
+from mcpframe.simulation.step.parting.islands import copy_row
 
 
 @callee

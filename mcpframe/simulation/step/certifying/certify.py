@@ -12,8 +12,8 @@ from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
 from mcpframe.simulation.step.closures import write_loops
 from mcpframe.simulation.step.kick import call_place_rates
-from mcpframe.simulation.step.push import show_whole
-from mcpframe.simulation.step.solve import DECOMPRESSION, STEP
+from mcpframe.simulation.step.pushing.push import show_whole
+from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP
 
 FORCES, GIFT = 3, 4
 """What is certified that is no problem: what forces do in a kick, and impulses that are given back."""

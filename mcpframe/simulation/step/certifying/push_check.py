@@ -31,7 +31,7 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, record_of
 from mcpframe.simulation.step.certifying.closure_check import closure_speed
-from mcpframe.simulation.step.solve import DECOMPRESSION
+from mcpframe.simulation.step.pushing.solve import DECOMPRESSION
 from mcpframe.solving.stages import SHIFTS, SOFTNESS
 
 

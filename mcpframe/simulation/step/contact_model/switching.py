@@ -25,10 +25,10 @@ from mcpframe.simulation.memory.slots import key_of, n_found, normal_impulse_of,
 from mcpframe.simulation.step.contact_model.agreeing import force_on, may_be_rigid
 from mcpframe.simulation.step.contact_model.judging import UNTOLD, judge
 from mcpframe.simulation.step.contact_model.references import reference_of
-from mcpframe.simulation.step.islands import place_unknowns
 from mcpframe.simulation.step.layers import stored_energy, turned
 from mcpframe.simulation.step.moving.hold import write_rows
-from mcpframe.simulation.step.push import write_whole
+from mcpframe.simulation.step.parting.islands import place_unknowns
+from mcpframe.simulation.step.pushing.push import write_whole
 from mcpframe.simulation.step.touching import approach, look, place_of, touching_place
 from mcpframe.spatial.algebra import dot
 

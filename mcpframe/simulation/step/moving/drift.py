@@ -51,7 +51,7 @@ from mcpframe.simulation.step.moving.motion import (
     three,
     turn_quaternion,
 )
-from mcpframe.simulation.step.parties import is_asleep, moves
+from mcpframe.simulation.step.parting.parties import is_asleep, moves
 from mcpframe.spatial.algebra import cross, dot, plus_matrix, point_inertia
 
 LONGEST_TURN = 0.3

@@ -30,9 +30,9 @@ from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, THETA, THETA_D
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, put_shift, put_slip_shift, record_of
 from mcpframe.simulation.step.closures import ask_motion, write_loops
-from mcpframe.simulation.step.islands import plan_own, take_whole
 from mcpframe.simulation.step.moving.edges import edge, edges_of, forms_of, mu_of
 from mcpframe.simulation.step.moving.motion import integrate
+from mcpframe.simulation.step.parting.islands import plan_own, take_whole
 from mcpframe.simulation.step.touching import (
     ROW,
     call_place,

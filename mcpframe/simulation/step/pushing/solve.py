@@ -15,9 +15,9 @@ from mcpframe.problem.cone import DISC_DOUBLES, DISC_INTEGERS, JUDGING, certify_
 from mcpframe.problem.residual import LAST_BITS, certify_dense
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
-from mcpframe.simulation.step.islands import own_key, row_of, rows_of
+from mcpframe.simulation.step.parting.islands import own_key, row_of, rows_of
+from mcpframe.simulation.step.pushing.without_loops import solve_cones, solve_without_loops
 from mcpframe.simulation.step.touching import place_of
-from mcpframe.simulation.step.without_loops import solve_cones, solve_without_loops
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import (
     CONTACT_ROWS,

@@ -21,7 +21,7 @@ from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_BODIES, PARENT, TREE, TREE_ROW
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, material_of, record_of
-from mcpframe.simulation.step.parties import all_move, takes_part
+from mcpframe.simulation.step.parting.parties import all_move, takes_part
 from mcpframe.simulation.step.touching import with_room
 from mcpframe.solving.stages import (
     CONTACT_ROWS,

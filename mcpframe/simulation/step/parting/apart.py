@@ -32,11 +32,11 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.rules import MEETINGS, SINKING
-from mcpframe.simulation.step.islands import body_of, root_of, unite, unite_all
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
-from mcpframe.simulation.step.parties import is_asleep
-from mcpframe.simulation.step.sleeping import wake, wake_all, wake_touched
+from mcpframe.simulation.step.parting.islands import body_of, root_of, unite, unite_all
+from mcpframe.simulation.step.parting.parties import is_asleep
+from mcpframe.simulation.step.parting.sleeping import wake, wake_all, wake_touched
 from mcpframe.simulation.step.step import act, event_driven, take, touch
 from mcpframe.simulation.step.touching import (
     found_bodies,

@@ -19,7 +19,9 @@ from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.closures import ask_loops
-from mcpframe.simulation.step.islands import (
+from mcpframe.simulation.step.kick import accelerate
+from mcpframe.simulation.step.layers import soften
+from mcpframe.simulation.step.parting.islands import (
     asks_the_same,
     find_islands,
     hide_loops,
@@ -30,9 +32,7 @@ from mcpframe.simulation.step.islands import (
     take_island,
     take_whole,
 )
-from mcpframe.simulation.step.kick import accelerate
-from mcpframe.simulation.step.layers import soften
-from mcpframe.simulation.step.solve import DECOMPRESSION, STEP, solve_problem
+from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP, solve_problem
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
     M_AT,
@@ -241,23 +241,26 @@ def push(run, X, h, kind, again, rise):
 
 @callee
 def write_whole(run, X):
-    """Have the formulation's arrays be about all that touches, as in the last push."""
+    """Have the formulation's arrays be about all that touches, as in the last push.
+
+    They are where that has pushed one island.
+    """
+    IS = run.IS
+    if IS[at.ALL_PUSHED] != 0 and IS[at.N_ISLANDS] == 1:
+        return at.DONE
     code = take_whole(run)
     if code == at.DONE:
-        put(run.IS, at.ALL_PUSHED, 0)  # an island may not be in the arrays any more
+        put(IS, at.ALL_PUSHED, 0)  # an island may not be in the arrays any more
         code = build(run, X, run.XS[at.TRIAL])
+    if code == at.DONE and IS[at.KIND] == DECOMPRESSION:
+        lean(run)
     return code
 
 
 @callee
 def show_whole(run, X):
     """Have Python read from the formulation's arrays what all that touches did in the last push."""
-    if run.IS[at.HOST_PUSH] != 0:
-        return at.DONE
-    code = write_whole(run, X)
-    if code == at.DONE and run.IS[at.KIND] == DECOMPRESSION:
-        lean(run)
-    return code
+    return write_whole(run, X) if run.IS[at.HOST_PUSH] == 0 else at.DONE
 
 
 @callee

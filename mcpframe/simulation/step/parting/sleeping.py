@@ -23,10 +23,10 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import n_found
-from mcpframe.simulation.step.islands import root_of, unite, unite_trees
 from mcpframe.simulation.step.kick import call_place_rates
 from mcpframe.simulation.step.moving.speeds import speed_within
-from mcpframe.simulation.step.parties import is_asleep
+from mcpframe.simulation.step.parting.islands import root_of, unite, unite_trees
+from mcpframe.simulation.step.parting.parties import is_asleep
 from mcpframe.simulation.step.touching import found_bodies
 
 
