@@ -5,9 +5,10 @@
 Quadruped (18 dofs) standing and falling from 0.5 m, arm (7) pressing against joint limits and floor,
 humanoid (28) standing and falling, four-bar, and a plate on six legs with six loops. PD at the joints: ours
 as `PD` and as a Python function, MuJoCo's by its position actuators and from Python. Event-driven steps of
-1 ms, friction, no restitution, MuJoCo's contacts as they come. One core; in every round all take turns, and
-the least processor time per step counts: ours with everything recorded in memory, MuJoCo's with nothing.
-Models are built, and ours prepared for the first step, before the clock runs.
+1 ms, friction, no restitution, MuJoCo's contacts as they come. One core; in every round all take turns: ours
+with everything recorded in memory, MuJoCo with nothing. Shares are medians over the rounds, since other work
+on a machine slows all that take turns; times are the least. Models are built, and ours prepared for the first
+step, before the clock runs.
 
 --seconds is the time for one engine on one robot: where the slowest cannot take --duration seconds of steps
 in it, all of them take fewer. Writes out/bench/robots.json, and the files of the robots to out/bench/robots;

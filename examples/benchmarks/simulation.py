@@ -123,7 +123,7 @@ def growth_of(console: Console, sizes: Sequence[int], duration: float) -> Growth
     with console.status("") as status:
         for n in sizes:
             status.update(f"growth: {n} links ...")
-            times += in_turns(OWN[:1], papers_pendulum(n), GROWTH_DT, n_steps, 0.0)
+            times += in_turns(OWN[:1], papers_pendulum(n), GROWTH_DT, n_steps, 0.0).min(axis=0).tolist()
     return Growth(list(sizes), [time / n_steps for time in times])
 
 

@@ -81,8 +81,11 @@ def _modules() -> Iterator[str]:
 
 def _import(name: str) -> None:
     """Import a module, unless it needs what is not installed; kernels it calls by address are compiled."""
-    with contextlib.suppress(ImportError):
+    try:
         importlib.import_module(name)
+    except ImportError as error:
+        if (error.name or "").split(".")[0] == "mcpframe":
+            raise
 
 
 def _compile_all(claims: Path, others: _Helpers) -> Iterator[int]:

@@ -195,10 +195,11 @@ def test_the_damping_of_a_tuned_bounce():
         assert math.exp(-math.pi * zeta / math.sqrt(1.0 - zeta**2)) == pytest.approx(e, rel=ROUNDING)
 
 
-def test_engines_take_turns_and_the_least_time_counts():
+def test_engines_take_turns():
     log = []
     a, b = Told("a", seconds=[3.0, 1.0, 2.0], log=log), Told("b", seconds=[5.0, 6.0, 4.0], log=log)
-    assert cells.in_turns([a, b], mechanisms.papers_pendulum(3), 1e-3, 10, seconds=0.0) == [1.0, 5.0]
+    times = cells.in_turns([a, b], mechanisms.papers_pendulum(3), 1e-3, 10, seconds=0.0)
+    assert times.tolist() == [[3.0, 5.0], [1.0, 6.0]]
     assert log == ["a", "b"] * cells.LEAST_ROUNDS
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,8 @@ from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.recording.energy_audit import EnergyWarning
 from mcpframe.simulation.recording.trajectory import Trajectory
 
-EPISODES = 5
-"""Of MuJoCo in every round: they are short, and other work on the machine would make much of one."""
+STARTS = 5
+"""Runs of a few steps, of which the least time is what a run takes before its first step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,17 +146,22 @@ class OwnRobots:
 
     def seconds(self, robot: Robot, dt: float, n_steps: int) -> float:
         """Return the processor time of the steps of `mf.simulate`, without that of what comes before them."""
-        scene = robot.scene(dt, n_steps, self.native)
-        few = partial(simulated, scene, duration=WARM_UP * dt)
-        few()  # loads and compiles
-        before = min(processor_time(few) for _ in range(EPISODES))  # the least: it is taken off
-        whole = processor_time(partial(simulated, scene))
+        before = start_time(robot, dt, self.native)
+        whole = processor_time(partial(simulated, robot.scene(dt, n_steps, self.native)))
         return (whole - before) * n_steps / (n_steps - WARM_UP)
 
     def episode(self, robot: Robot, dt: float, n_steps: int) -> Episode:
         """Return an episode, as its trajectory has it."""
         run = simulated(robot.scene(dt, n_steps, self.native))
         return Episode(watched(run), opening(robot.model, run.theta), failures(run))
+
+
+@cache
+def start_time(robot: Robot, dt: float, native: bool) -> float:
+    """Return what a run takes up to its first steps, the least of a few."""
+    few = partial(simulated, robot.scene(dt, WARM_UP, native))
+    few()  # loads and compiles
+    return min(processor_time(few) for _ in range(STARTS))
 
 
 def simulated(scene: Scene, **stepping: Any) -> Trajectory:
@@ -211,8 +216,8 @@ class MujocoRobots:
         return Peer(self.name, "", partial(MujocoRobotRun, self.native))
 
     def seconds(self, robot: Robot, dt: float, n_steps: int) -> float:
-        """Return the processor time of an episode in which nothing is read, least of a few."""
-        return min(self._peer.seconds(robot, dt, n_steps) for _ in range(EPISODES))
+        """Return the processor time of an episode in which nothing is read."""
+        return self._peer.seconds(robot, dt, n_steps)
 
     def episode(self, robot: Robot, dt: float, n_steps: int) -> Episode:
         """Return an episode, read after every step; its loops are measured in another one."""

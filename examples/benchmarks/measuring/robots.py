@@ -22,7 +22,7 @@ class RobotCell:
     Attributes:
         native: whether the motors are the engine's own, not a function in Python.
         dofs, steps: of the robot, and of the episode.
-        seconds: processor time of a step, least of the rounds.
+        readings: processor time of a step in every round, s.
         contacts: mean over the steps.
         depth: largest overlap, m.
         opening: largest opening of a loop, m.
@@ -36,7 +36,7 @@ class RobotCell:
     robot: str
     dofs: int
     steps: int
-    seconds: float
+    readings: list[float]
     contacts: float
     depth: float
     opening: float
@@ -58,8 +58,8 @@ def measured(
     n_steps = steps_within(engines, robot, round(duration / DT), seconds)
     times = in_turns(engines, robot, DT, n_steps, seconds if n_steps * DT >= duration else 0.0)
     return [
-        cell_of(engine, robot, n_steps, time / n_steps, engine.episode(robot, DT, n_steps))
-        for engine, time in zip(engines, times, strict=True)
+        cell_of(engine, robot, n_steps, (own / n_steps).tolist(), engine.episode(robot, DT, n_steps))
+        for engine, own in zip(engines, times.T, strict=True)
     ]
 
 
@@ -74,7 +74,7 @@ def steps_within(
 
 
 def cell_of(
-    engine: OwnRobots | MujocoRobots, robot: Robot, n_steps: int, seconds: float, episode: Episode
+    engine: OwnRobots | MujocoRobots, robot: Robot, n_steps: int, readings: list[float], episode: Episode
 ) -> RobotCell:
     """Return the figures of an episode."""
     return RobotCell(
@@ -84,7 +84,7 @@ def cell_of(
         robot=robot.name,
         dofs=robot.model.n_dofs,
         steps=n_steps,
-        seconds=seconds,
+        readings=readings,
         contacts=float(episode.watched.contacts.mean()),
         depth=max(0.0, float(episode.watched.depth.max())),  # not -0.0
         opening=episode.opening,

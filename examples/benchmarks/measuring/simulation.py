@@ -11,6 +11,8 @@ from engines.engine import Engine, Watched
 from measuring.timing import Power, fit_power
 from subjects.mechanisms import Pendulum
 
+from mcpframe.arrays import Array
+
 DT = 1e-3
 """Step, s [J14, section 8]."""
 LEAST_ROUNDS = 2
@@ -60,25 +62,23 @@ def measured(
     engines: Sequence[Engine], kind: str, pendulum: Pendulum, n_steps: int, seconds: float
 ) -> list[Cell]:
     """Return the figures of all engines on one pendulum."""
-    times = in_turns(engines, pendulum, DT, n_steps, seconds)
+    times = in_turns(engines, pendulum, DT, n_steps, seconds).min(axis=0)
     episodes = [engine.watch(pendulum, DT, n_steps) for engine in engines]
     return [
-        cell_of(engine, kind, pendulum, time / n_steps, episode)
+        cell_of(engine, kind, pendulum, float(time) / n_steps, episode)
         for engine, time, episode in zip(engines, times, episodes, strict=True)
     ]
 
 
-def in_turns(
-    engines: Sequence[Engine], pendulum: Pendulum, dt: float, n_steps: int, seconds: float
-) -> list[float]:
-    """Return the least processor time of an episode of every engine; rounds are made while time is left."""
-    least = [np.inf] * len(engines)
-    end, rounds = perf_counter() + seconds, 0
-    while rounds < LEAST_ROUNDS or perf_counter() < end:
-        for k, engine in enumerate(engines):
-            least[k] = min(least[k], engine.seconds(pendulum, dt, n_steps))
-        rounds += 1
-    return least
+def in_turns(engines: Sequence[Engine], pendulum: Pendulum, dt: float, n_steps: int, seconds: float) -> Array:
+    """Return the processor time of an episode of every engine in every round [rounds, engines].
+
+    Rounds, in which all take turns, are made while time is left.
+    """
+    readings, end = list[list[float]](), perf_counter() + seconds
+    while len(readings) < LEAST_ROUNDS or perf_counter() < end:
+        readings.append([engine.seconds(pendulum, dt, n_steps) for engine in engines])
+    return np.array(readings)
 
 
 def cell_of(engine: Engine, kind: str, pendulum: Pendulum, seconds: float, episode: Watched) -> Cell:

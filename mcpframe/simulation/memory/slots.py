@@ -106,8 +106,9 @@ KIND = count()
 CERTIFIES, BY_KICK, FACTORED, ROWS_OF = (count() for _ in range(4))
 """Whether this step is certified; whether the last trial was one kick, not four stages; of which state the
 factor of Λ_b is, and of which one rows of closures were written last."""
-# FACTORED, ROWS_OF: of none that matters, of the middle of the step, of its end.
-NOWHERE, MIDDLE, END = range(3)
+# FACTORED, ROWS_OF: of none that matters, of the middle of the step, of its end. FACTORED: of the middle, for
+# rows and gains of the end.
+NOWHERE, MIDDLE, END, HALFWAY = range(4)
 LASTS, UNCLEAR, N_HOLDING = count(), count(), count()
 """Whether contacts keep their modes in the last trial, see `lasting`, or have some that a push might tell;
 rows of the system of their forces."""

@@ -55,10 +55,17 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, n_found, record_of
 from mcpframe.simulation.step.closures import ask_loops, ask_motion
 from mcpframe.simulation.step.contact_model.references import reference_rate
-from mcpframe.simulation.step.drives import add_implicit, add_stiffest, gather_forces, keep_inertias
+from mcpframe.simulation.step.drives import (
+    add_implicit,
+    add_stiffest,
+    gather_forces,
+    keep_inertias,
+    sample_motors,
+)
 from mcpframe.simulation.step.moving.drift import drift, first_share
 from mcpframe.simulation.step.moving.motion import integrate, put_three, three
 from mcpframe.simulation.step.touching import (
+    IN_REACH,
     call_place,
     find,
     find_again,
@@ -67,6 +74,7 @@ from mcpframe.simulation.step.touching import (
     place_of,
     relative_velocity,
     take_limit,
+    take_touching,
 )
 from mcpframe.spatial.algebra import cross, dot
 
@@ -83,6 +91,16 @@ def accelerate(run, X, done):
     """Write the free acceleration of a state whose forces are known; `done` as in `entries`."""
     failed = call_free_dynamics(run.A[at.ACCELERATE], (run.I, X, done))
     return at.NO_MOTION if failed != 0 else at.DONE
+
+
+@callee
+def limits_in_reach(run, X):
+    """Add to what touches the limits that a fixed step can reach."""
+    if run.IS[at.N_LIMITS] == 0:
+        return at.DONE
+    sample_motors(run, X, run.XS[at.TIME])
+    code = accelerate(run, X, PLACED)
+    return take_touching(run, X, IN_REACH) if code == at.DONE else code
 
 
 @callee

@@ -33,27 +33,20 @@ from __future__ import annotations
 
 from mcpframe.jit import callee
 from mcpframe.jit.lanes import put
-from mcpframe.multibody.kernels.entries import PLACED
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.certifying.certify import certify_step
-from mcpframe.simulation.step.drives import apply_forces, sample_motors
+from mcpframe.simulation.step.drives import apply_forces
 from mcpframe.simulation.step.impact import resolve_impact, stop_for_good
 from mcpframe.simulation.step.jam import record_jam
-from mcpframe.simulation.step.kick import accelerate, begin_contacts, kick, take_history
+from mcpframe.simulation.step.kick import begin_contacts, kick, limits_in_reach, take_history
 from mcpframe.simulation.step.layers import leave_out_soft, remember, take_in_soft
 from mcpframe.simulation.step.moving.closing import keeps_motion, settle
 from mcpframe.simulation.step.moving.floating import keep_momentum
 from mcpframe.simulation.step.pushing.push import observe
 from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.record import take_impulses, take_modes
-from mcpframe.simulation.step.touching import (
-    CLOSED_ONES,
-    IN_REACH,
-    is_impact,
-    take_closed,
-    take_touching,
-)
+from mcpframe.simulation.step.touching import CLOSED_ONES, is_impact, take_closed, take_touching
 from mcpframe.simulation.step.trial import first_trial, is_free, try_flight, until_event
 
 
@@ -128,16 +121,6 @@ def event_driven(run, X, Y):
         X, Y = Y, X
         swapped = not swapped
     return at.DONE, swapped
-
-
-@callee
-def limits_in_reach(run, X):
-    """Add to what touches the limits that a fixed step can reach."""
-    if run.IS[at.N_LIMITS] == 0:
-        return at.DONE
-    sample_motors(run, X, run.XS[at.TIME])
-    code = accelerate(run, X, PLACED)
-    return take_touching(run, X, IN_REACH) if code == at.DONE else code
 
 
 @callee

@@ -20,15 +20,15 @@ from numba import types
 
 from mcpframe.contact.contact import NORMAL
 from mcpframe.contact.law import FORCE_N
-from mcpframe.diagnosis.p_matrix import MINORS, has_positive_pivots, least_margin, p_matrix_decision
+from mcpframe.diagnosis.p_matrix import MINORS, least_margin, p_matrix_decision
 from mcpframe.jit import Indices, IndicesOut, Vector, VectorOut, callee, inline, kernel, matrix_window, window
 from mcpframe.jit.lanes import get, load, put
-from mcpframe.jit.lapack import EIGENVALUE_WORK, INFO, SCRATCH, SIZE, lapack_eigenvalues
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import N_DOFS
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.law_groups import BOUNDED
 from mcpframe.simulation.memory.slots import key_of, record_of
+from mcpframe.simulation.step.contact_model.growth import growth_of
 from mcpframe.simulation.step.contact_model.modes import (
     Case,
     component,
@@ -47,10 +47,6 @@ from mcpframe.spatial.algebra import dot
 
 REPEATED = 1e-10
 """Pivot, as a share of the largest diagonal entry, below which a row repeats others."""
-FEW = 6
-"""Rows whose eigenvalues take a few microseconds."""
-EIGENVALUE_ROOM = 8
-"""Doubles for every row that its eigenvalues take: two parts, and scratch."""
 UNTOLD, UNDETERMINED = 0, -(MINORS + 1)
 """In UNIQUE, beside what `p_matrix_decision` returns: nothing was decided, or rows repeat each other."""
 COLUMN = 8
@@ -254,8 +250,11 @@ def write_told(case, place, columns):
     IS, XS, m, width = case.IS, case.XS, case.IS[at.N_TOLD], case.IS[at.N_TOLD_ALL]
     own = IS[at.TOLD_WORK]
     for r in range(width):
-        for c in range(width):
-            put(XS, place + r * width + c, entry(case, r, c, columns))
+        for c in range(width if columns else r + 1):
+            value = entry(case, r, c, columns)
+            put(XS, place + r * width + c, value)
+            if not columns:  # symmetric
+                put(XS, place + c * width + r, value)
         put(XS, own + r, REPEATED * get(XS, place + r * width + r))
     for k in range(width - 1, m - 1, -1):
         eliminate_last(XS, place, k, width, get(XS, own + k))
@@ -264,6 +263,30 @@ def write_told(case, place, columns):
     for r in range(IS[at.N_TOLD_LIMITS], m):
         largest = max(largest, get(XS, place + r * m + r))
     return largest
+
+
+@callee
+def leans(case):
+    """Return whether friction takes a share of some normal force, so that A is not symmetric."""
+    XS = case.XS
+    for r in range(case.IS[at.N_TOLD_NORMALS]):
+        o = case.IS[at.TOLD_WEIGHTS] + 2 * COLUMN * r
+        for k in range(COLUMN):
+            if get(XS, o + k) != get(XS, o + COLUMN + k):
+                return True
+    return False
+
+
+@callee
+def write_both(case):
+    """Write A to TOLD_A and, without friction, S to TOLD_S; return the largest diagonal entry of S."""
+    IS, A, S = case.IS, case.IS[at.TOLD_A], case.IS[at.TOLD_S]
+    size = write_told(case, S, False)
+    if leans(case):
+        write_told(case, A, True)
+    else:
+        copy_part(case.XS, S, IS[at.N_TOLD], 0, IS[at.N_TOLD], A)
+    return size
 
 
 @callee
@@ -281,13 +304,13 @@ def speed_along(case, r):
 
 
 @callee
-def is_determined(case):
-    """Return whether all rows are independent: the compliance S without friction has positive pivots.
+def is_determined(case, size):
+    """Return whether all rows are independent: S, without friction and of that size, has positive pivots.
 
     KINETIC is the energy 1/2 v* S^-1 v of the motions v along them, by the same elimination.
     """
     IS, XS, S, m = case.IS, case.XS, case.IS[at.TOLD_S], case.IS[at.N_TOLD]
-    size, v, energy = write_told(case, S, False), IS[at.TOLD_WORK], 0.0
+    v, energy = IS[at.TOLD_WORK], 0.0
     for k in range(m):
         put(XS, v + k, speed_along(case, k))
     for k in range(m):
@@ -303,26 +326,6 @@ def is_determined(case):
 
 
 @callee
-def settles_for_sure(case, m):
-    """Return whether a bound tells that all motions of the layer over A die out.
-
-    Eigenvalues x + i y of A have x >= least of (A + A*)/2 and |y| <= b = |A - A*|/2; motions die out where
-    K y² < C² x (x² + y²): for sure where (A + A*)/2 - min(K/C², (K b²/C²)^(1/3)) is definite.
-    """
-    XS, A, S = case.XS, case.IS[at.TOLD_S], case.IS[at.TOLD_WORK]
-    K, C, square = XS[at.TOLD_K], XS[at.TOLD_C], 0.0
-    for r in range(m):
-        for c in range(m):
-            one, other = get(XS, A + r * m + c), get(XS, A + c * m + r)
-            put(XS, S + r * m + c, 0.5 * (one + other))
-            square += 0.25 * (one - other) * (one - other)
-    least = min(K / (C * C), (K * square / (C * C)) ** (1.0 / 3.0)) if C > 0.0 else math.inf
-    for r in range(m):
-        put(XS, S + r * m + r, get(XS, S + r * m + r) - least)
-    return has_positive_pivots(XS, S, m)
-
-
-@callee
 def write_soft(case):
     """Write A of what has a layer, limits eliminated, to TOLD_S; return how many rows it has."""
     IS, XS, S = case.IS, case.XS, case.IS[at.TOLD_S]
@@ -332,33 +335,6 @@ def write_soft(case):
         eliminate(XS, S, m, k, k + 1, m)
     copy_part(XS, S, m, limits, m - limits, S)
     return m - limits
-
-
-@callee
-def growth_of(case, eigenvalues):
-    """Return the largest growth rate of a motion of the layer over A; see `diagnosis.layer`.
-
-    Of r² + r a C + a K = 0 for every eigenvalue a = x + i y; of many rows -inf where a bound decides.
-    """
-    IS, XS = case.IS, case.XS
-    m = write_soft(case)
-    if m == 0 or (m > FEW and settles_for_sure(case, m)):
-        return -math.inf
-    A, work = matrix_window(XS, IS[at.TOLD_S], m, m), window(IS, IS[at.TOLD_LAPACK], EIGENVALUE_WORK)
-    scratch = window(XS, IS[at.TOLD_WORK], EIGENVALUE_ROOM * m)
-    put(work, SIZE, m)
-    put(work, SCRATCH, (EIGENVALUE_ROOM - 2) * m)
-    lapack_eigenvalues(eigenvalues, A, scratch, work)
-    if work[INFO] != 0:
-        return math.nan
-    K, C, fastest = XS[at.TOLD_K], XS[at.TOLD_C], -math.inf
-    for k in range(m):
-        x, y = scratch[k], scratch[m + k]
-        real = 0.25 * C * C * (x * x - y * y) - K * x
-        imaginary = 0.5 * C * C * x * y - K * y
-        root = math.sqrt(0.5 * max(math.hypot(real, imaginary) + real, 0.0))
-        fastest = max(fastest, root - 0.5 * C * x)
-    return fastest
 
 
 @kernel(Indices, Indices, Indices, Vector, IndicesOut, VectorOut, types.int64)
@@ -382,11 +358,14 @@ def judge(I, IE, IP, XR, IS, XS, eigenvalues):
     n, m, M = IS[at.N_TOLD_NORMALS], IS[at.N_TOLD], IS[at.TOLD_A]
     if n == 0:
         return
-    if m > I[N_DOFS] or not is_determined(case):
+    if m > I[N_DOFS]:
         put(IS, at.UNIQUE, UNDETERMINED)
         return
-    size = write_told(case, M, True)
-    put(XS, at.GROWTH, growth_of(case, eigenvalues))
+    size = write_both(case)
+    if not is_determined(case, size):
+        put(IS, at.UNIQUE, UNDETERMINED)
+        return
+    put(XS, at.GROWTH, growth_of(case, write_soft(case), eigenvalues))
     for k in range(m - 1, n - 1, -1):
         eliminate_last(XS, M, k, m, REPEATED * size)
     copy_part(XS, M, m, 0, n, M)

@@ -2,10 +2,13 @@
 
 A step keeps the rates of the loops, G_b θ̇+ = U, at the configuration where it begins; moved along θ̇+ for a
 time dt, the loops open by dt²/2 Ġ_b θ̇. The nearest closed configuration is found by Gauss-Newton, and at it
-the nearest rates with G_b θ̇ = U. *Nearest* is measured by kinetic energy, see `multibody.kernels.loops`: it
-is what impulses of the closures do, so that they move the centre of mass no more than in nature. Corrections
-are steps of a chord method; small ones by the factor of Λ_b that the step's problem was solved with, larger
-ones by one of where the step ends.
+the nearest rates with G_b θ̇ = U. *Nearest* is what impulses of the closures do in the kick of a step: by
+kinetic energy, see `multibody.kernels.loops`, with what springs and dampers add to hinges there. So they move
+the centre of mass no more than in nature.
+
+Corrections are steps of a chord method, δ = Mass⁻¹ G_b* p, with the factor of Λ_b that the step's problem was
+solved with. Where they are not small, Mass and G_b are those of where the step ends, so that each is a
+nearest motion, whatever it leaves to the next; and where it leaves much, so is Λ_b.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -19,7 +22,16 @@ from mcpframe.multibody.kernels.entries import articulate
 from mcpframe.multibody.kernels.loop_motion import keep_wrenches, motion_of_factor, nearest_motion
 from mcpframe.multibody.kernels.loops import largest_error, loop_rate
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import B_VELOCITY, N_DOFS, N_THETA, THETA, THETA_DOT
+from mcpframe.multibody.memory.records import (
+    B_VELOCITY,
+    D_ARMATURE,
+    DOF,
+    DOFS,
+    N_DOFS,
+    N_THETA,
+    THETA,
+    THETA_DOT,
+)
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step.closures import ask_motion, write_loops
 from mcpframe.simulation.step.kick import call_place_rates
@@ -30,41 +42,67 @@ call_articulate = by_address(articulate)
 
 CORRECTIONS = 8
 """Most corrections of coordinates."""
-CLOSED_TO = 1e-12
-"""Metres and radians within which a loop is closed."""
+CLOSED_TO = 1e-11
+"""Metres and radians within which a loop is closed: what one correction leaves of most steps."""
 SETTLINGS = 6
 """Most corrections of rates."""
 SETTLED_TO = 1e-10
-"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a tenth of CLOSED_TO."""
+"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a hundredth of CLOSED_TO."""
 NEARLY_CLOSED, NEARLY_KEPT = 1e-9, 1e-8
-"""Errors, and rates, up to which the Λ_b of the middle of the step serves: larger ones it would correct in a
+"""Errors, and rates, up to which all of the middle of the step serves: larger ones it would correct in a
 direction that is not quite the least motion, and change the energy."""
 CHORD = 0.01
-"""Share of an error that a correction may leave; where that of the middle leaves more, one of the end is
-made."""
+"""Share of an error that a correction may leave; where the factor of the middle leaves more, one of the end
+is made."""
 LOST = 1e-3
 """Share of prescribed rates, and metres or radians of loops, that are left over only by a contradiction."""
+
+
+@callee
+def stiffen(run, Y, like_kick):
+    """Give the hinges of Y the armature that springs and dampers have added in the kick, or their own."""
+    I, IS = run.I, run.IS
+    for d in range(I[N_DOFS] if IS[at.IMPLICIT] != 0 and IS[at.BY_KICK] != 0 else 0):
+        place = I[DOFS] + d * DOF + D_ARMATURE
+        put(Y, place, get(run.Z, place) if like_kick else get(run.XS, IS[at.ROTORS] + d))
+
+
+@callee
+def sweep_end(run, Y):
+    """Write the gains of Y, with which impulses of closures move it as they did in the kick."""
+    stiffen(run, Y, True)
+    failed = call_articulate(run.A[at.ARTICULATE], (run.I, Y))
+    stiffen(run, Y, False)
+    return at.NO_MOTION if failed != 0 else at.DONE
 
 
 @callee
 def nearest_step(run, Y):
     """Write to RESPONSE the motion nearest to none that does what RIGHT asks; rows at Y are there.
 
-    By the factor that is there, of the step's own problem or of Y; where there is none, by a new one of Y.
+    By the factor that is there; where there is none, by a new one of Y.
     """
     I, IS, XS = run.I, run.IS, run.XS
     out = window(XS, IS[at.RESPONSE], I[N_DOFS])
     if IS[at.FACTORED] == at.MIDDLE:
         motion_of_factor(I, run.Z, run.IE, run.IQ, run.XQ, out)
-    elif IS[at.FACTORED] == at.END:
-        keep_wrenches(run.IE, run.XE, run.IQ, run.XQ)  # of the rows as they are now
-        motion_of_factor(I, Y, run.IE, run.IQ, run.XQ, out)
-    else:
-        if call_articulate(run.A[at.ARTICULATE], (I, Y)) != 0:
-            return at.NO_MOTION
+    elif IS[at.FACTORED] == at.NOWHERE:
+        code = sweep_end(run, Y)
+        if code != at.DONE:
+            return code
         nearest_motion(I, Y, run.IE, run.XE, run.IQ, run.XQ, out, False)
         put(IS, at.FACTORED, at.END)
+    else:
+        keep_wrenches(run.IE, run.XE, run.IQ, run.XQ)  # of the rows as they are now
+        motion_of_factor(I, Y, run.IE, run.IQ, run.XQ, out)
     return at.DONE
+
+
+@callee
+def leave_middle(run, Y):
+    """Have corrections be nearest motions at Y, still by the factor of the middle."""
+    put(run.IS, at.FACTORED, at.HALFWAY)
+    return sweep_end(run, Y)
 
 
 @callee
@@ -101,15 +139,19 @@ def close_loops(run, Y):
                 return at.DONE
         elif IS[at.FACTORED] == at.END:
             break
-        if IS[at.FACTORED] == at.MIDDLE and not error <= min(NEARLY_CLOSED, CHORD * before):
+        code = at.DONE
+        if IS[at.FACTORED] != at.END and not error <= CHORD * before:
             put(IS, at.FACTORED, at.NOWHERE)
+        elif IS[at.FACTORED] == at.MIDDLE and error > NEARLY_CLOSED:
+            code = leave_middle(run, Y)
         if error > least:
             go_to_best(run, Y)
             loop_error(run, Y)
         before = error
         for i in range(IE[loops.N_ROWS]):
             put(run.XQ, run.IQ[loops.RIGHT] + i, -get(run.XE, IE[loops.ERROR] + i))
-        code = nearest_step(run, Y)
+        if code == at.DONE:
+            code = nearest_step(run, Y)
         if code != at.DONE:
             return code
         integrate(I, XS, best, XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
@@ -142,9 +184,10 @@ def settle(run, Y, time):
         if code != at.DONE or IS[at.PROJECTS] == 0 or off <= SETTLED_TO:
             return code
         if IS[at.FACTORED] == at.MIDDLE and off > NEARLY_KEPT:
-            put(IS, at.FACTORED, at.NOWHERE)
+            code = leave_middle(run, Y)
         before, factored = off, IS[at.FACTORED]
-        code = nearest_step(run, Y)
+        if code == at.DONE:
+            code = nearest_step(run, Y)
         for d in range(I[N_DOFS]):
             put(Y, I[THETA_DOT] + d, get(Y, I[THETA_DOT] + d) + get(XS, IS[at.RESPONSE] + d))
         call_place_rates(run.A[at.PLACE_RATES], (I, Y))

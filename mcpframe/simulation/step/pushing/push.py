@@ -222,7 +222,7 @@ def push(run, X, h, kind, again, rise):
     """
     put(run.XS, at.TRIAL, h)
     put(run.IS, at.BY_KICK, 1)
-    if not again or run.IS[at.FACTORED] == at.END:
+    if not again or run.IS[at.FACTORED] != at.MIDDLE:
         put(run.IS, at.FACTORED, at.NOWHERE)
     if h == 0.0 and run.IE[loops.N_ROWS] > 0:
         ask_loops(run, X, h)
