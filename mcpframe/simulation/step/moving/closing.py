@@ -42,12 +42,12 @@ call_articulate = by_address(articulate)
 
 CORRECTIONS = 8
 """Most corrections of coordinates."""
-CLOSED_TO = 1e-11
-"""Metres and radians within which a loop is closed: what one correction leaves of most steps."""
+CLOSED_TO = 1e-12
+"""Metres and radians within which a loop is closed."""
 SETTLINGS = 6
 """Most corrections of rates."""
 SETTLED_TO = 1e-10
-"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a hundredth of CLOSED_TO."""
+"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a tenth of CLOSED_TO."""
 NEARLY_CLOSED, NEARLY_KEPT = 1e-9, 1e-8
 """Errors, and rates, up to which all of the middle of the step serves: larger ones it would correct in a
 direction that is not quite the least motion, and change the energy."""
