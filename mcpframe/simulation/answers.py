@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpframe.arrays import Array
 from mcpframe.exceptions import NotSolvedError
 from mcpframe.problem.cone import StepProblem
+from mcpframe.problem.residual import LAST_BITS
 from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.workspace import Workspace
@@ -63,7 +65,7 @@ class Answers:
         solution = solve(problem, self.stepping.solver, z0=start.z, basis=start.basis, tol=self.stepping.tol)
         if not solution.ok and start is not COLD:
             solution = solve(problem, self.stepping.solver, tol=self.stepping.tol)
-        if not solution.ok and rise > 0.0 and is_impossible(problem, solution, rise):
+        if rise > 0.0 and is_impossible(problem, solution, rise, self.stepping.tol):
             return None
         if not solution.ok and self.stepping.on_failure == "auto":
             point = solution.z if _has_point(solution) else None
@@ -97,12 +99,25 @@ def basis_of(problem: StepProblem, solution: Solution) -> NDArray[np.int8]:
     return codes
 
 
-def is_impossible(problem: StepProblem, solution: Solution, rise: float) -> bool:
-    """Return whether a solve has failed because nothing can rise at such a speed, not for its accuracy.
+def is_drowned(problem: StepProblem, z: Array, tol: float) -> bool:
+    """Return whether impulses are so large that rounding alone breaks the tolerance of a row.
 
-    So it is too where that takes impulses whose rounding alone is as large as the residual; a proof needs no
-    figures.
+    As in `step.pushing.solve`: so are those of a problem without a solution, on their way to infinity.
     """
+    if np.abs(z).max(initial=0.0) <= 1.0:
+        return False
+    terms = np.abs(problem.M) @ np.abs(z)
+    return bool((LAST_BITS * terms > tol * (1.0 + np.abs(problem.q))).any())
+
+
+def is_impossible(problem: StepProblem, solution: Solution, rise: float, tol: float) -> bool:
+    """Return whether nothing can rise at such a speed; that a solve is not accurate enough is no sign of it.
+
+    So it is too where that takes impulses whose rounding alone is as large as the residual, or breaks the
+    tolerance; a proof needs no figures.
+    """
+    if solution.ok:
+        return is_drowned(problem, solution.z, tol)
     if solution.status not in UNSOLVABLE or not _has_point(solution):
         return False
     if solution.status is Status.INFEASIBLE:

@@ -200,7 +200,7 @@ def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
     problem = mf.MixedLCP([[-1.0]], [-1.0])
     solution = mf.solve(problem, "auto")
     assert solution.status is mf.Status.INFEASIBLE
-    assert is_impossible(problem, solution, rise=1e6)
+    assert is_impossible(problem, solution, rise=1e6, tol=1e-9)
 
 
 def test_a_step_that_needs_more_looks_than_trials_ends_the_run_in_words_that_name_what_is_fast():

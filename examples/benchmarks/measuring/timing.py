@@ -1,4 +1,4 @@
-"""Time several ways to do the same in turns, least of many readings; fit how a time grows with a size.
+"""Time several ways to do the same in turns, all readings or the least; fit how a time grows with a size.
 
 On a machine with other work every reading is too long by what it met. Short readings often meet nothing; in
 turns, all contestants meet the same machine, so that ratios hold even where times do not.
@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 Name = TypeVar("Name", bound=Hashable)
 Run = Callable[[int], object]
@@ -35,22 +36,25 @@ def repeated(call: Callable[[], object]) -> Run:
     return run
 
 
-def fastest(runs: Mapping[Name, Run], seconds: float) -> dict[Name, float]:
-    """Return the time of one call of every run: the least over many rounds, in which all take turns.
+def in_turns(runs: Mapping[Name, Run], seconds: float) -> dict[Name, NDArray[np.float64]]:
+    """Return the times of one call of every run in many rounds, in which all take turns.
 
     Args:
         runs: by name.
         seconds: to spend on all of them together; `LEAST_ROUNDS` are made however long they take.
     """
     counts = {name: _count(run) for name, run in runs.items()}
-    least = dict.fromkeys(runs, np.inf)
-    end, rounds = perf_counter() + seconds, 0
+    rounds: list[list[float]] = []
+    end = perf_counter() + seconds
     with _no_garbage_collection():
-        while rounds < LEAST_ROUNDS or perf_counter() < end:
-            for name, run in runs.items():
-                least[name] = min(least[name], _reading(run, counts[name]))
-            rounds += 1
-    return {name: float(time) for name, time in least.items()}
+        while len(rounds) < LEAST_ROUNDS or perf_counter() < end:
+            rounds.append([_reading(run, counts[name]) for name, run in runs.items()])
+    return dict(zip(runs, np.array(rounds).T, strict=True))
+
+
+def fastest(runs: Mapping[Name, Run], seconds: float) -> dict[Name, float]:
+    """Return the time of one call of every run: the least of those `in_turns`."""
+    return {name: float(times.min()) for name, times in in_turns(runs, seconds).items()}
 
 
 def _count(run: Run) -> int:

@@ -5,7 +5,7 @@ What the compiled loop calls is timed from compiled code, as there: by address, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from time import perf_counter, process_time
 from typing import Any
@@ -29,8 +29,6 @@ DT = 2.5e-4
 BAR = 0.01
 """Radius of the bars below a cable, m."""
 SELDOM = Output(every=100000)
-AGAIN = 10
-"""Calls at a time."""
 
 call_dynamics, call_compliance = by_address(entries.free_dynamics), by_address(entries.node_compliance)
 call_begin, call_choose = by_address(adaptive.begin_choice), by_address(adaptive.choose)
@@ -57,17 +55,6 @@ def choose_once(A, IT, XT, IA, XA, I, X):  # type: ignore[no-untyped-def]
     call_begin(A[0], (IT, XT, IA, XA))
     call_choose(A[1], (IT, XT, IA, XA))
     call_rigidify(A[2], (IT, XT, IA, XA, I, X))
-
-
-def least(call: Callable[[int], Any], seconds: float) -> float:
-    """Return the least time of what a call does as often as it is told, in microseconds."""
-    call(1)
-    best, end = np.inf, perf_counter() + seconds
-    while perf_counter() < end:
-        begin = perf_counter()
-        call(AGAIN)
-        best = min(best, (perf_counter() - begin) / AGAIN)
-    return 1e6 * best
 
 
 def sweep(I: Any, X: Any, count: int) -> None:
@@ -173,8 +160,8 @@ def on_bars(n: int, asked: mf.Adaptive | None, bars: int = 8) -> mf.Scene:
 def step_times(scenes: Sequence[mf.Scene], count: int, blocks: int, repeats: int) -> Any:
     """Return processor times of steps without the solves of contact problems and with them, us, and contacts.
 
-    Of every block of steps the least of some readings counts, scenes in turns, and the median of the blocks:
-    the first may be those of a cable that settles. Solves by their share of the time that passed.
+    Those of every block of so many steps, scenes in turns [repeat, block, scene, figure]. Solves by their
+    share of the time that passed.
     """
     readings = np.empty((repeats, blocks, len(scenes), 3))
     for r in range(repeats):
@@ -188,4 +175,4 @@ def step_times(scenes: Sequence[mf.Scene], count: int, blocks: int, repeats: int
                 spent, passed = 1e6 * (process_time() - begin) / count, perf_counter() - clock
                 solving = float(rows.solve_seconds.sum()) / passed
                 readings[r, k, i] = spent * (1.0 - solving), spent, rows.n_contacts[-1]
-    return np.median(readings.min(axis=0), axis=0)
+    return readings

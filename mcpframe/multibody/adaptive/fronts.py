@@ -163,7 +163,8 @@ def place_links(IA, XA, node):
         a, b = node_entry(IA, one, NODE_A), node_entry(IA, one, NODE_B)
         place, tip = places + link * records.PLACE, piece_of(IA, a)
         R, r = load_matrix(XA, place), load(XA, place + records.PL_POSITION)
-        R, r = carried_frame(R, r, XA, tip + at.PI_ROTATION, tip + at.PI_POSITION)
+        if form_of(IA, a) >= 0:  # a single link is its own tip
+            R, r = carried_frame(R, r, XA, tip + at.PI_ROTATION, tip + at.PI_POSITION)
         R, r = carried_frame(R, r, XA, form + at.FO_ROTATION, form + at.FO_POSITION)
         there = places + node_entry(IA, b, NODE_LINK) * records.PLACE
         store_matrix(XA, there, R)

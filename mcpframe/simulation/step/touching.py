@@ -92,10 +92,10 @@ def find(run, Y, margin):
 def find_again(run, Y, margin):
     """Find the contacts of the pairs that touch, and maybe others, where the bodies of Y are now.
 
-    All where contacts have references, belong to clusters, or are looked for in Python too.
+    All where contacts have references or are looked for in Python too.
     """
     ID, IS = run.ID, run.IS
-    if IS[at.N_REFERRED] > 0 or IS[at.ADAPTIVE] != 0 or IS[at.HOST_DETECTION] != 0:
+    if IS[at.N_REFERRED] > 0 or IS[at.HOST_DETECTION] != 0:
         return find(run, Y, margin)
     n, last = 0, -1
     for i in range(IS[at.N_TOUCHING]):

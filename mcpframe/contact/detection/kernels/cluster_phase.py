@@ -16,18 +16,18 @@ from mcpframe.contact.detection import cluster_records as at
 from mcpframe.contact.detection.kernels.broad_phase import (
     add_candidate,
     origin_of,
+    place_candidates,
     place_shape_at,
     sort_candidates,
 )
-from mcpframe.contact.detection.kernels.detect import meet_candidate
+from mcpframe.contact.detection.kernels.detect import meet_candidates
 from mcpframe.contact.detection.records import (
-    CANDIDATES,
     F_POSITION,
     FRAME,
     FRAMES,
+    GIVEN,
     MARGIN,
     MAX_CANDIDATES,
-    MAX_CONTACTS,
     N_BOUNDED,
     N_CANDIDATES,
     N_CONTACTS,
@@ -212,26 +212,39 @@ def is_near(ID, XD, still, x, radius):
 
 @callee
 def meet_still(ID, XD, c, still):
-    """Find the shapes of cluster c that are near a plane or a box of the world."""
+    """Find the shapes of cluster c that are near a plane or a box of the world, as its ball is."""
     tests, other = 0, -1 - still if still < 0 else get(ID, ID[at.STILL] + still)
     size = push(ID, 0, get(ID, ID[at.FIRST] + c), get(ID, ID[at.FIRST] + c + 1), 0, 0)
     while size > 0:
         size -= 1
         row = ID[at.STACK] + 4 * size
         low, high = get(ID, row), get(ID, row + 1)
-        x, radius = placed_ball(ID, XD, c, low, high)
-        tests += 1
-        if not is_near(ID, XD, still, x, radius):
-            continue
         if high - low == 1:
             shape = get(ID, ID[at.MEMBERS] + low)
             place_shape(ID, XD, shape)
             add_candidate(ID, shape, other)
-        else:
-            middle = (low + high) // 2
-            size = push(ID, size, low, middle, 0, 0)
-            size = push(ID, size, middle, high, 0, 0)
+            continue
+        middle = (low + high) // 2
+        tests += 2
+        for a, b in ((low, middle), (middle, high)):
+            x, radius = placed_ball(ID, XD, c, a, b)
+            if is_near(ID, XD, still, x, radius):
+                size = push(ID, size, a, b, 0, 0)
     put(ID, N_TESTS, ID[N_TESTS] + tests)
+
+
+@callee
+def meet_world(ID, XD, c):
+    """Find the shapes of cluster c that are near planes and boxes of the world, by its ball first."""
+    x, radius = placed_ball(ID, XD, c, get(ID, ID[at.FIRST] + c), get(ID, ID[at.FIRST] + c + 1))
+    for i in range(ID[N_PLANES]):
+        still = -1 - get(ID, ID[PLANES] + i)
+        if is_near(ID, XD, still, x, radius):
+            meet_still(ID, XD, c, still)
+    for still in range(ID[at.N_STILL]):
+        if is_near(ID, XD, still, x, radius):
+            meet_still(ID, XD, c, still)
+    put(ID, N_TESTS, ID[N_TESTS] + ID[N_PLANES] + ID[at.N_STILL])
 
 
 @callee
@@ -271,10 +284,7 @@ def find_near(ID, XD, n):
     for c in range(n):
         if get(ID, ID[at.FIRST] + c) == get(ID, ID[at.FIRST] + c + 1):
             continue
-        for i in range(ID[N_PLANES]):
-            meet_still(ID, XD, c, -1 - get(ID, ID[PLANES] + i))
-        for i in range(ID[at.N_STILL]):
-            meet_still(ID, XD, c, i)
+        meet_world(ID, XD, c)
         if ID[at.MEET] != 0:
             for d in range(c):
                 if get(ID, ID[at.FIRST] + d) < get(ID, ID[at.FIRST] + d + 1):
@@ -290,13 +300,13 @@ def detect_clusters(I, X, ID, XD):
     """As `detect`, by balls of clusters; pairs without a closed form are left to `coal_pairs` here too."""
     put(ID, N_CONTACTS, 0)
     put(ID, N_FOREIGN, 0)
-    place_clusters(I, X, ID, XD)
-    if not find_near(ID, XD, I[N_BODIES]):
-        return ROOM
-    for k in range(ID[N_CANDIDATES]):
-        if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
-            put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
-    return ID[N_CONTACTS] if ID[N_CONTACTS] <= ID[MAX_CONTACTS] else ROOM
+    if ID[GIVEN] != 0:
+        place_candidates(I, X, ID, XD)
+    else:
+        place_clusters(I, X, ID, XD)
+        if not find_near(ID, XD, I[N_BODIES]):
+            return ROOM
+    return meet_candidates(ID, XD)
 
 
 @kernel(IndicesOut, VectorOut, types.int64)

@@ -121,6 +121,15 @@ def meet_candidate(ID, XD, candidate):
 
 
 @callee
+def meet_candidates(ID, XD):
+    """Add the contacts of all candidates; return their number, or ROOM."""
+    for k in range(ID[N_CANDIDATES]):
+        if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
+            put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
+    return ID[N_CONTACTS] if ID[N_CONTACTS] <= ID[MAX_CONTACTS] else ROOM
+
+
+@callee
 def detect(I, X, ID, XD):
     """Write all contacts with gaps up to XD[MARGIN], sorted by key; needs the kinematics.
 
@@ -139,10 +148,7 @@ def detect(I, X, ID, XD):
         place_shapes(I, X, ID, XD)
         if not find_candidates(ID, XD):
             return ROOM
-    for k in range(ID[N_CANDIDATES]):
-        if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
-            put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
-    return ID[N_CONTACTS] if ID[N_CONTACTS] <= ID[MAX_CONTACTS] else ROOM
+    return meet_candidates(ID, XD)
 
 
 @kernel(Indices, Vector, IndicesOut, VectorOut, nogil=False)

@@ -231,12 +231,12 @@ def solve_problem(run, X, kind, rise):
     IS = run.IS
     warm = start_basis(run, kind)
     clock = cycles()
-    code = at.DONE
-    solved = IS[at.HOST_SOLVE] == 0 and solve_natively(run, warm)
-    clusters_rise = rise > 0.0 and IS[at.ADAPTIVE] != 0 and IS[at.HOST_SOLVE] == 0
-    if clusters_rise and (not solved or is_drowned(run)):
+    by_kernel = IS[at.HOST_SOLVE] == 0
+    if by_kernel and solve_natively(run, warm):
+        code = at.NO_SOLUTION if rise > 0.0 and is_drowned(run) else at.DONE
+    elif by_kernel and rise > 0.0 and IS[at.ADAPTIVE] != 0:
         code = at.NO_SOLUTION
-    elif not solved:
+    else:
         code = host.call_host(run.A[at.HOST], host.SOLVE, X, rise)
     put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
     return code
