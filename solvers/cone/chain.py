@@ -3,9 +3,10 @@
 1. From the last answer, where there is one: Newton's method on modes alone.
 2. Sweeps from zero, Newton; where that fails six times as many sweeps, three times (not for many contacts,
    whose sweeps cost more than an interior point).
-3. Interior point, with Newton tried whenever the gap has closed by another hundredth; other treatments of
-   the slip, smoothings and starts.
-4. A fixed point on the slips, each step one convex program; at last very many sweeps.
+3. Interior point, with Newton tried whenever the gap has closed by another hundredth.
+4. Proximal steps from the best point so far: heaps, whose redundant contacts bear self-stress.
+5. Other treatments of the slip in the interior point, other smoothings and starts.
+6. A fixed point on the slips, each step one convex program; at last very many sweeps.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,6 +19,7 @@ from mcpframe.jit.entries import get, put
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.interior import HELD, LAGGED, LINEAR, begin, central_path
 from mcpframe.solvers.cone.modes import HALVINGS, PATIENCE, PROXIMAL, newton
+from mcpframe.solvers.cone.proximal import MOST_EPS, proximal
 from mcpframe.solvers.cone.relaxation import sweep
 from mcpframe.solvers.cone.units import (
     choose_units,
@@ -47,7 +49,13 @@ GAPS, GAP, CLOSER = 5, 1e-4, 1e-2
 """How often Newton's method is tried on a path, first at which gap, and how much closer each time."""
 CENTRAL_STEPS = 60
 SMOOTHING = 0.01
-PATHS = 5
+PATHS, PATHS_BEFORE = 5, 1
+"""Kinds of paths, and how many are tried before proximal steps: in a stack the first one ends it sooner, in a
+heap it costs a fifth of what they do."""
+PROXIMAL_STEPS = 200
+"""Linear systems of proximal steps."""
+LAST_EPS, LAST_STEPS = 1e-4, 20
+"""Of those that finish an answer which is within the tolerance but not well so."""
 SLIPS, SLIP_STEPS, SLIP_GAP = 12, 40, 1e-8
 """Convex programs of the fixed point on slips, their steps, and the gap that ends them."""
 LAST_SWEEPS = 2000
@@ -55,9 +63,11 @@ ALMOST, RELATIVE = 0.2, 1e-12
 """Share of the tolerance to aim at; and share of max |q|, so that a loose tolerance does not end a step short
 of what one more would give."""
 
-BY_START, BY_SWEEPS, BY_PATH, BY_SLIPS, BY_MANY_SWEEPS, BY_NOTHING = range(6)
+BY_START, BY_SWEEPS, BY_PROXIMAL, BY_PATH, BY_SLIPS, BY_MANY_SWEEPS, BY_NOTHING = range(7)
 """Which stage has answered."""
-METHODS = ("warm start", "sweeps", "interior point", "convex programs", "many sweeps", "nothing")
+METHODS = (
+    "warm start", "sweeps", "proximal steps", "interior point", "convex programs", "many sweeps", "nothing"
+)  # fmt: skip
 
 
 @callee
@@ -139,6 +149,14 @@ def by_slips(I, X, r, tol, goal, stop):
 
 
 @callee
+def from_found(I, X, r, tol, eps, steps, stop):
+    """Take proximal steps from the best point so far; return the error."""
+    for i in range(I[at.N]):
+        r[i] = get(X, I[at.FOUND] + i)
+    return proximal(I, X, r, ALMOST * tol, eps, steps, stop)
+
+
+@callee
 def keep_better(I, X, r, least):
     """Move r inside, and keep it where it is the best so far; return its error or the least one."""
     best, u = window(X, I[at.FOUND], I[at.N]), window(X, I[at.U], I[at.N])
@@ -167,6 +185,10 @@ def search(I, X, r, warm, tol, goal, stop):
         from_sweeps(I, X, r, tol, goal, stop)
         least = keep_better(I, X, r, least)
     for k in range(PATHS):
+        if k == PATHS_BEFORE and least > tol and stop[0] == 0:
+            put(I, at.STAGE, BY_PROXIMAL)
+            from_found(I, X, r, tol, MOST_EPS, PROXIMAL_STEPS, stop)
+            least = keep_better(I, X, r, least)
         if least > tol and stop[0] == 0:
             put(I, at.STAGE, BY_PATH)
             along_path(I, X, r, k, tol, goal, stop)
@@ -179,6 +201,9 @@ def search(I, X, r, warm, tol, goal, stop):
         put(I, at.STAGE, BY_MANY_SWEEPS)
         sweep(I, X, r, LAST_SWEEPS, SETTLED, stop)
         newton(I, X, r, goal, LATER_STEPS, PATIENCE, HALVINGS, PROXIMAL, stop)
+        least = keep_better(I, X, r, least)
+    if ALMOST * tol < least <= tol and stop[0] == 0:
+        from_found(I, X, r, tol, LAST_EPS, LAST_STEPS, stop)
         least = keep_better(I, X, r, least)
     if least > tol:
         put(I, at.STAGE, BY_NOTHING)

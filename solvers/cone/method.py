@@ -3,11 +3,11 @@
 Method. A few Gauss-Seidel sweeps find most of the modes (open, sticking, sliding), Newton's method on modes
 [Alart and Curnier 1991] the others and the answer to rounding level, one linear system a step with no unknown
 for an open contact, two for a sliding and three for a sticking one. Where that fails: more sweeps, an
-interior point whose gap need not close before Newton's method takes over, other treatments of the slip,
-convex programs with frozen slips (`chain`). Last, smoothing and path following with a Levenberg-Marquardt
-polish (`search`). Sparse friction problems past the dense size, up to tens of thousands of contacts, take a
-way of their own (`sparse`): accelerated projected gradient, proximal Newton's method, interior point. No
-cvxpy.
+interior point whose gap need not close before Newton's method takes over, proximal steps for contacts that
+bear self-stress, other treatments of the slip, convex programs with frozen slips (`chain`). Last, smoothing
+and path following with a Levenberg-Marquardt polish (`search`). Sparse friction problems past the dense
+size, up to tens of thousands of contacts, take a way of their own (`sparse`): accelerated projected gradient,
+proximal Newton's method, interior point. No cvxpy.
 
 Warm start. From z0 Newton's method alone: the next step of a simulation takes one or two systems.
 
@@ -51,7 +51,7 @@ FINER = 0.05
 """Share of the tolerance to ask for where a friction problem's own residual, on whole cones, is not met."""
 SWEEP_SECONDS, STEP_SECONDS = 1e-9, 1e-9
 """Of all that the compiled chain may do: per entry of W and sweep, and per n³ and linear system."""
-MOST_SWEEPS, MOST_STEPS = 2300, 700
+MOST_SWEEPS, MOST_STEPS = 2300, 920
 SEARCH_ROWS = 6000
 """Rows up to which path following tries what the sparse route has left; a step of it costs a factor."""
 BRIEF = 0.2

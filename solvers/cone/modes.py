@@ -91,10 +91,10 @@ def add_equation(I, X, m, row_1, row_2, p_1, p_2, extra):
 
 
 @inline
-def choose_bound(I, X, W, r, u, i):
+def choose_bound(I, X, stiffness, r, u, i):
     """Return whether row i is in between its bounds, what it rests at if not, and x within the bounds."""
     low, high = get(X, I[at.LOWER] + i), get(X, I[at.UPPER] + i)
-    x = r[i] - (u[i] / W[i, i] if W[i, i] > ALMOST_ZERO else u[i])
+    x = r[i] - (u[i] / stiffness if stiffness > ALMOST_ZERO else u[i])
     if x <= low:
         return False, low, low
     if x >= high:
@@ -103,10 +103,10 @@ def choose_bound(I, X, W, r, u, i):
 
 
 @callee
-def choose_slip(I, X, W, r, u, d, reach):
+def choose_slip(I, X, W, r, u, d, reach, eps):
     """Return how a disc moves that reaches so far; of one that slides write e and what is added across."""
     t, two = get(I, I[at.FIRST] + d), get(I, I[at.WIDTH] + d) == 2
-    stiffness = 0.5 * (W[t, t] + W[t + 1, t + 1]) if two else W[t, t]
+    stiffness = eps if eps > 0.0 else 0.5 * (W[t, t] + W[t + 1, t + 1]) if two else W[t, t]
     rho = 1.0 / max(stiffness, ALMOST_ZERO)
     x_1, x_2 = r[t] - rho * u[t], (r[t + 1] - rho * u[t + 1]) if two else 0.0
     far = length(x_1, x_2)
@@ -165,14 +165,18 @@ def add_disc(I, X, d, m, entry):
 
 
 @callee
-def choose_modes(I, X, r, u):
-    """Write C, d and the equations of the modes at r; return how many unknowns, and whether d is not zero."""
+def choose_modes(I, X, r, u, eps):
+    """Write C, d and the equations of the modes at r; return how many unknowns, and whether d is not zero.
+
+    Args:
+        eps: what takes the place of W_ii in x, see `proximal`; 0 for W_ii itself.
+    """
     n, k, W = I[at.N], I[at.N_D], matrix_window(X, I[at.W], I[at.N], I[at.N])
     m, entry, moved = 0, 0, False
     for i in range(n):
         if get(I, I[at.DISC_OF] + i) >= 0:
             continue
-        between, rest, x = choose_bound(I, X, W, r, u, i)
+        between, rest, x = choose_bound(I, X, eps if eps > 0.0 else W[i, i], r, u, i)
         put(X, I[at.REST] + i, rest)
         moved = moved or rest != 0.0
         if between:
@@ -187,7 +191,7 @@ def choose_modes(I, X, r, u):
             mu, offset = get(X, I[at.MU] + last), get(X, I[at.OFFSET] + last)
             reach, still = mu * max(x, 0.0) + offset, mu * rest + offset
             shut = not between and reach <= 0.0
-            put(I, I[at.STATE] + last, SHUT if shut else choose_slip(I, X, W, r, u, last, reach))
+            put(I, I[at.STATE] + last, SHUT if shut else choose_slip(I, X, W, r, u, last, reach, eps))
             entry = lean_disc(I, X, last, entry, between, mu, still)
             moved = moved or still != 0.0
             last += 1
@@ -228,9 +232,9 @@ def write_system(I, X, r, m, moved, shift):
 
 
 @callee
-def mode_step(I, X, r, u, shift, out):
+def mode_step(I, X, r, u, shift, eps, out):
     """Write the point that the modes at r lead to; return whether there is one."""
-    m, moved = choose_modes(I, X, r, u)
+    m, moved = choose_modes(I, X, r, u, eps)
     write_system(I, X, r, m, moved, shift)
     put(I, at.N_STEPS, I[at.N_STEPS] + 1)
     if m > 0 and not solve_system(I, X, m):
@@ -261,7 +265,7 @@ def newton(I, X, r, goal, most, patience, halvings, shift, stop):
         best[i] = r[i]
     while least > goal and steps < most and bad <= patience and stop[0] == 0:
         steps += 1
-        if not mode_step(I, X, r, u, shift, trial):
+        if not mode_step(I, X, r, u, shift, 0.0, trial):
             break
         velocities(I, X, trial, trial_u)
         worst, now = errors(I, X, trial, trial_u)
