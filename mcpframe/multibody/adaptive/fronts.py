@@ -12,7 +12,7 @@ from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.adaptive import piece_records as at
 from mcpframe.multibody.adaptive import records
 from mcpframe.multibody.adaptive.clusters import begin_cluster, finish_clusters
-from mcpframe.multibody.adaptive.pieces import form_of, piece_of
+from mcpframe.multibody.adaptive.pieces import piece_of, seat_of
 from mcpframe.multibody.adaptive.records import (
     NODE_A,
     NODE_B,
@@ -154,18 +154,16 @@ def place_links(IA, XA, node):
     while size > 0:
         size -= 1
         one = get(IA, IA[at.STACK] + size)
-        link, form = node_entry(IA, one, NODE_LINK), form_of(IA, one)
-        if form < 0:
+        link = node_entry(IA, one, NODE_LINK)
+        if node_entry(IA, one, NODE_FORM) < 0:
             put(IA, IA[at.FRONT_OF] + link, node)
             put(IA, IA[at.MOVED] + IA[at.N_MOVED], link)
             put(IA, at.N_MOVED, IA[at.N_MOVED] + 1)
             continue
         a, b = node_entry(IA, one, NODE_A), node_entry(IA, one, NODE_B)
-        place, tip = places + link * records.PLACE, piece_of(IA, a)
+        place, seat = places + link * records.PLACE, seat_of(IA, one)
         R, r = load_matrix(XA, place), load(XA, place + records.PL_POSITION)
-        if form_of(IA, a) >= 0:  # a single link is its own tip
-            R, r = carried_frame(R, r, XA, tip + at.PI_ROTATION, tip + at.PI_POSITION)
-        R, r = carried_frame(R, r, XA, form + at.FO_ROTATION, form + at.FO_POSITION)
+        R, r = carried_frame(R, r, XA, seat + at.SE_ROTATION, seat + at.SE_POSITION)
         there = places + node_entry(IA, b, NODE_LINK) * records.PLACE
         store_matrix(XA, there, R)
         store(XA, there + records.PL_POSITION, r)

@@ -32,6 +32,9 @@ FO_ROTATION, FO_POSITION, FO_FORCE, FO_MOTION, FO_JOINT, FO_SQUARES, FORM = colu
     MATRIX, VECTOR, SIX, SIX, WIDE, WIDE * WIDE
 )
 FORMS = MEMORY.doubles("form", FORM)
+SE_ROTATION, SE_POSITION, SEAT = columns(MATRIX, VECTOR)
+SEATS = MEMORY.doubles("form", SEAT)
+"""Where B is in the first frame of the node; apart from all else, for whole clusters are placed by them."""
 # To join: e, [V | u_B], u, a transposed matrix, seven rows; two 6 x 6 matrices and N in rows of 8; a form.
 J_MOTION, J_BASE, J_FORCE, J_TURNED, J_ROWS, J_MATRIX, J_GIVE, J_PRODUCTS, J_SQUARES, JOINING = columns(
     SIX, SIX, SIX, SIX, 2 * SIX, 48, 48, 48, WIDE * WIDE

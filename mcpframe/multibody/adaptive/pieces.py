@@ -184,11 +184,13 @@ def product_map(A, R, N):
 
 
 @callee
-def join_masses(IT, XA, hinge, a, b, out, rake):
-    """Write tip, first moment, mass and inertia of two pieces together; return R, where B is turned to."""
+def join_masses(IT, XA, hinge, a, b, out, seat, rake):
+    """Write where B is, tip, first moment, mass and inertia of two pieces together; return R of B."""
     E, p_A = load_matrix(XA, a + at.PI_ROTATION), load(XA, a + at.PI_POSITION)
     R = combine(E, XA, hinge), combine(E, XA, hinge + 4), combine(E, XA, hinge + 8)
     r = p_A + combine(E, XA, hinge + 12)
+    store_matrix(XA, seat + at.SE_ROTATION, R)
+    store(XA, seat + at.SE_POSITION, r)
     m = get(XA, b + at.PI_MASS)
     h = combine(R, XA, b + at.PI_MOMENT)
     J = rotated_inertia(R, XA, b + at.PI_INERTIA)
@@ -371,6 +373,12 @@ def form_of(IA, node):
     return IA[at.FORMS] + form * at.FORM if form >= 0 else -1
 
 
+@inline
+def seat_of(IA, node):
+    """Return where the seat of a node that joins two begins."""
+    return IA[at.SEATS] + get(IA, IA[NODES] + node * NODE_ROW + NODE_FORM) * at.SEAT
+
+
 @callee
 def write_piece(IT, XT, IA, XA, node):
     """Write all constants of a node from those of the nodes that it joins."""
@@ -385,7 +393,7 @@ def write_piece(IT, XT, IA, XA, node):
     a, b = piece_of(IA, node_a), piece_of(IA, node_b)
     hinge = form + at.FO_ROTATION
     write_hinge(IT, XT, k, XA, hinge)
-    R = join_masses(IT, XA, hinge, a, b, out, rake)
+    R = join_masses(IT, XA, hinge, a, b, out, seat_of(IA, node), rake)
     store_matrix(XA, s + at.J_MATRIX, R)
     product_map(XA, s + at.J_MATRIX, s + at.J_PRODUCTS)
     write_motion(XA, s, hinge, a, R)
