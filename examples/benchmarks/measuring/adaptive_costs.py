@@ -22,9 +22,10 @@ SIZES = (200, 40), (300, 60), (500, 70), (5000, 70)
 WITHOUT = {(200, 40): 2.4, (300, 60): 2.8, (500, 70): 3.7, (5000, 70): 19.0}
 WITH = {(300, 60): 2.1, (500, 70): 2.9, (5000, 70): 15.0}
 """How many times faster steps with eight contacts are asked to be, without and with the contact problems."""
-MANY, LONG, BLOCKS, REPEATS, CHOICES = 40, 1000, 3, 12, 400
-"""Intervals of a reading, half of them from LONG on, since to begin one takes a millisecond; readings of a
-run; runs; choices of each size."""
+MANY, BLOCKS, REPEATS, CHOICES = 40, 3, 12, 400
+"""Intervals of a reading, since to begin one takes a millisecond; readings of a run; runs; choices."""
+LONG, FEW = 1000, 16
+"""From so many links on a run is one reading of few intervals: then such a cable begins to leave the bars."""
 STEPS = 4.0
 """Seconds for the kinematics and accelerations of all lengths with as many active joints."""
 
@@ -74,10 +75,10 @@ def runs(quick: bool) -> tuple[list[str], Rows]:
     head, rows = [*head, "asked", "with solves", "quartiles", "asked"], []
     for make, name in ((swinging, "swings"), (on_bars, "on eight bars")):
         for n, d in SIZES[:1] if quick else SIZES:
-            count = INTERVAL * (1 if quick else MANY if n < LONG else MANY // 2)
+            count, blocks = (INTERVAL * MANY, BLOCKS) if n < LONG else (INTERVAL * FEW, 1)
             asked = mf.Adaptive(active=d, interval=INTERVAL, at_contacts="none")
             both = make(n, None), make(n, asked)
-            times = step_times(both, count, BLOCKS, 1 if quick else REPEATS)
+            times = step_times(both, INTERVAL if quick else count, blocks, 1 if quick else REPEATS)
             full, own = np.median(times.min(axis=0), axis=0)
             quarter, half, most = np.quantile(times[:, :, 0] / times[:, :, 1], (0.25, 0.5, 0.75), axis=(0, 1))
             ratios = []
