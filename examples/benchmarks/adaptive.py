@@ -2,8 +2,8 @@
 
     python examples/benchmarks/adaptive.py [--quick] [--only PART ...] [--page FILE]
 
-Cables of n links with d active joints, one thread; readings in turns: ratios are medians of those of readings
-next to each other, times the least, those of runs in processor time. Figures that were asked for stand beside.
+Cables of n links with d active joints, one thread; readings in turns: ratios are medians of those of pairs,
+times the least, those of runs in processor time. Figures that were asked for stand beside.
 
     steps      kinematics and free acceleration of a hybrid body, by n and d
     choices    choosing, by a sweep or by pieces, and writing the clusters, in full sweeps

@@ -203,6 +203,18 @@ def test_a_proof_that_nothing_can_rise_is_an_answer_at_any_speed():
     assert is_impossible(problem, solution, rise=1e6, tol=1e-9)
 
 
+def test_impulses_whose_rounding_breaks_the_tolerance_are_no_answer_where_something_is_to_rise():
+    """The residual of such a point is excused, however large it is."""
+    near, apart = ([[1.0, -1.0], [-1.0, 1.0 + e]] for e in (1e-13, 1.0))
+    problem = mf.MixedLCP(near, [-1.0, -1.0])
+    solution = mf.solve(problem, "lemke")
+    assert solution.ok
+    assert np.abs(solution.z).max() > 1e12
+    assert is_impossible(problem, solution, rise=1.0, tol=1e-9)
+    problem = mf.MixedLCP(apart, [-1.0, -1.0])
+    assert not is_impossible(problem, mf.solve(problem, "lemke"), rise=1.0, tol=1e-9)
+
+
 def test_a_step_that_needs_more_looks_than_trials_ends_the_run_in_words_that_name_what_is_fast():
     """A bullet that would fly a hundred thousand times the thickness of a plate in one step."""
     bullet = mf.Link("bullet", mass=0.01, inertia=1e-6 * np.eye(3), geometry=Geometry(Sphere(0.001)))

@@ -8,7 +8,7 @@ from mcpframe.contact.detection import cluster_records as at
 from mcpframe.contact.detection.clusters import has_clusters, take_clusters
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.kernels.cluster_phase import detect_clusters, gather
-from mcpframe.contact.detection.records import MARGIN, ROOM
+from mcpframe.contact.detection.records import CANDIDATES, FEATURES, GIVEN, MARGIN, N_CANDIDATES, ROOM
 from mcpframe.multibody.model.shapes import Box, Capsule, Geometry, Plane, Sphere
 
 SHAPES = (Sphere(0.15), Capsule(0.1, 0.3), Box((0.2, 0.3, 0.15)))
@@ -57,6 +57,33 @@ def test_the_same_contacts_are_found(rng, margin):
             np.testing.assert_array_equal(a, b)
         tests.append(plain.n_contacts)
     assert max(tests) > 5
+
+
+def test_of_given_pairs_the_same_contacts_are_found_where_bodies_have_moved(rng):
+    """As in the middle of a step, whose clusters are not placed yet."""
+    model, met = cloud(rng), 0
+    plain, balls = Detector(model), Detector(model)
+    take_clusters(balls)
+    gather(balls.ID, balls.XD, model.tree.skeleton.n_bodies)
+    theta = model.random_theta(rng).reshape(-1, 7)
+    theta[:, :3] *= 2.0
+    for _ in range(20):
+        plain.detect(model.state(theta.ravel()), 0.05)
+        pairs = np.unique(plain.key // FEATURES)[::2]
+        theta[:, :3] += 0.01 * rng.standard_normal(theta[:, :3].shape)
+        state = model.state(theta.ravel())
+        state.link_poses()
+        plain.detect(state, 0.05)
+        balls.ID[[N_CANDIDATES, GIVEN]] = pairs.size, 1
+        at.MEMORY.part(balls.ID, balls.XD, CANDIDATES)[: pairs.size] = pairs
+        balls.XD[MARGIN] = 0.05
+        n = detect_clusters(state.I, state.X, balls.ID, balls.XD)
+        kept = np.isin(plain.key // FEATURES, pairs)
+        assert n == kept.sum()
+        np.testing.assert_array_equal(balls.key, plain.key[kept])
+        np.testing.assert_array_equal(balls.record, plain.record[kept])
+        met += n
+    assert met > 20
 
 
 def test_members_of_clusters_are_all_moving_shapes_in_their_order(rng):
