@@ -1,7 +1,7 @@
 """The dense method as a whole: sweeps and Newton's method, then the interior point, then what else may help.
 
 1. From the last answer, where there is one: Newton's method on modes alone.
-2. Sweeps from zero, Newton; where that fails six times as many sweeps, three times (not for many contacts,
+2. Sweeps from zero, Newton; where that fails six times as many sweeps, twice (not for many contacts,
    whose sweeps cost more than an interior point).
 3. Interior point, with Newton tried whenever the gap has closed by another hundredth.
 4. Proximal steps from the best point so far: heaps, whose redundant contacts bear self-stress.
@@ -34,11 +34,11 @@ from mcpframe.solvers.cone.units import (
 )
 from mcpframe.solving.stages import SOLVE_CONES
 
-SWEEPS, MORE_SWEEPS, ROUNDS = 2, 6, 4
+SWEEPS, MORE_SWEEPS, ROUNDS = 2, 6, 3
 """Sweeps of the first round, by how many times more the next ones have, and how many rounds there are. Two
 find most modes, Newton the others: up to 16 contacts a third faster than ten, and as many are solved."""
-MANY = 192
-"""Rows from which on one round has to do."""
+MANY = 72
+"""Rows from which on one round has to do: an interior point takes less than the next one."""
 SETTLED = 1e-15
 """Change of a point by which sweeps have come to rest."""
 FIRST_STEPS, LATER_STEPS = 12, 20
