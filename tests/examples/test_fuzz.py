@@ -119,3 +119,9 @@ def test_a_fuzz_is_taken_in_parts_that_add_up(tmp_path, capfd):
     assert len((tmp_path / "done.jsonl").read_text().splitlines()) == 2
     assert f"in all: {2 * fuzz.CHUNK} cases, 0 breaches" in capfd.readouterr().out
     assert fuzz.Ledger(ledger.path, 6, ["lemke"]).done() == {}
+
+
+def test_the_ledger_says_what_was_broken(tmp_path):
+    ledger = fuzz.Ledger(tmp_path / "done.jsonl", 0, ["lemke"])
+    ledger.add(range(250, 500), [fuzz.Breach(311, "lemke", "took 3.0 s")])
+    assert ledger.done()[250]["what"] == ["case 311: lemke: took 3.0 s"]
