@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .DEFAULT_GOAL := help
 STUDIES := solvers cone dynamics formulations growth first-use simulation contact-models diagnosis robots
 .PHONY: help install warmup test test-slow test-numba lint demo bench $(STUDIES:%=bench-%) bench-integrators bench-adaptive bench-scale bench-piles bench-heaps bench-zoo
-.PHONY: suite fuzz fuzz-files lowest truth truth-long soak product plugin pictures docs clean
+.PHONY: suite fuzz limits fuzz-files lowest truth truth-long soak product plugin pictures docs clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -91,6 +91,9 @@ suite: $(STAMP)  ## run a folder of problems of other projects: make suite SUITE
 
 fuzz: $(STAMP)  ## send N=100000 random small problems through every solver
 	$(BIN)/python examples/checks/fuzz.py $(N)
+
+limits: $(STAMP)  ## send problems that take long through every solver, and see that time limits are kept
+	$(BIN)/python examples/checks/limits.py $(OPTIONS)
 
 fuzz-files: $(STAMP)  ## send 2000 damaged files of each format through every reader (OPTIONS=N --formats ...)
 	$(BIN)/python examples/checks/fuzz_files.py $(OPTIONS)

@@ -61,7 +61,7 @@ SHARE = {"qp": 50}
 AGAIN = 20
 """One case in so many is solved twice, to compare bits."""
 UNHURRIED = 0.5
-"""Share of its time within which no clock has chosen an answer: `auto` gives a method half of what is left."""
+"""Share of its time within which no clock has a say: `auto` gives a method half of what is left."""
 MISUSE = 50
 """One case in so many also tries a misuse."""
 PRINTED = 20
