@@ -55,7 +55,7 @@ GRACE = 0.2
 CHUNK = 250
 """Cases that a process takes at a time."""
 HANG = 600.0
-"""Seconds for one chunk, after which its process ends with a traceback of where it hangs."""
+"""Seconds for one case, after which its process ends with a traceback of where it hangs."""
 SHARE = {"qp": 50}
 """Solvers that get one case in so many."""
 AGAIN = 20
@@ -306,11 +306,17 @@ def watched(
 ) -> tuple[dict[str, Tally], list[Breach]]:
     """Run one chunk in a process of its own: warnings are errors, and a hang ends it with a traceback."""
     warnings.simplefilter("error")
-    faulthandler.dump_traceback_later(HANG, exit=True)
+    tallies, breaches = {name: Tally() for name in solvers}, list[Breach]()
     try:
-        return fuzz(cases, solvers, seed=seed, share=share)
+        for index in cases:
+            faulthandler.dump_traceback_later(HANG, exit=True)
+            found, broken = fuzz([index], solvers, seed=seed, share=share)
+            breaches += broken
+            for name, tally in found.items():
+                tallies[name].add(tally)
     finally:
         faulthandler.cancel_dump_traceback_later()
+    return tallies, breaches
 
 
 def finished(job: Future[Any], cases: range) -> tuple[dict[str, Tally], list[Breach]]:
