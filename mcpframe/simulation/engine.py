@@ -76,6 +76,8 @@ FIRST_CAPACITY = 16
 """Contacts and limits that there is room for at first."""
 MOST_CONTACTS = 1500
 """Contacts whose dense problem, some gigabyte, can be held."""
+PILE_FROM = 40
+"""Contacts from which on an island of free bodies is solved on sparse arrays, see `simulation.piles`."""
 
 
 AWAKE_WITH = (
@@ -160,7 +162,7 @@ class Engine:
         assert stages is not None
         return stages
 
-    def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, bool]:
+    def _settings(self, observe: Observer | None, repeats: bool, asks_python: bool) -> dict[int, int]:
         """Return which stages are Python's, and what steps ask."""
         stepping, asks = self.scene.stepping, self.scene.stepping.asks
         return {
@@ -174,7 +176,16 @@ class Engine:
             at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
             at.CLOCKS: self._has_clocks(),
+            at.PILE_FROM: PILE_FROM if self._has_piles(observe) else 0,
         }
+
+    def _has_piles(self, observe: Observer | None) -> bool:
+        """Return whether islands may be piles: not where somebody reads the problems of all that touches."""
+        scene, stepping = self.scene, self.scene.stepping
+        read = observe is not None or stepping.diagnoses or stepping.integrator == "rk4"
+        joined = bool(scene.model.closures) or scene.adaptive is not None
+        compiled = self._formulation is not None and self._solver is not None
+        return compiled and not (read or joined or self._layers.soft)
 
     def _has_clocks(self) -> bool:
         """Return whether parties have clocks of their own, see `mcpframe.simulation.step.parting.apart`.
@@ -224,7 +235,9 @@ class Engine:
         lasting = judged or scene.stepping.integrator == "rk4"
         together = capacity if lasting else together  # their stages hold all that touches at once
         sizes = capacity, together, link.size, n_rows
-        work = Workspace(tree, *stages, *sizes, *laws, self._exact, lasting, judged)
+        work = Workspace(
+            tree, *stages, *sizes, *laws, self._exact, lasting, judged, self._flags[at.PILE_FROM] > 0
+        )
         work.take_settings(scene)
         work.take_laws(self._law_rows)
         if judged:

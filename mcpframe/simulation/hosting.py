@@ -39,6 +39,7 @@ from mcpframe.simulation.answers import Answers, basis_of
 from mcpframe.simulation.hosted_layers import remember, soften
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.workspace import Workspace
+from mcpframe.simulation.piles.push import Piles
 from mcpframe.simulation.recording.observation import Kind, Observation, Observer
 from mcpframe.simulation.recording.steps import MODES, STATUSES
 from mcpframe.simulation.step import host
@@ -103,6 +104,7 @@ class HostStages:
         self.IE, self.XE = loops
         self.answers = Answers(scene.stepping)
         self._states: dict[int, tuple[Array, Array, Array]] = {}
+        self._arrays: dict[int, Array] = {}
         self._controller, self._pushes = controller, controller.pushes
         self._solved: tuple[StepProblem, Solution, ContactStep] | None = None
         self._outcome: Outcome | None = None
@@ -118,6 +120,7 @@ class HostStages:
                 host.DISTRUST: self._distrust,
                 host.SOFTEN: self._soften,
                 host.REMEMBER: self._remember,
+                host.PILE: self._pile,
             },
             at.RAISED,
         )
@@ -147,6 +150,7 @@ class HostStages:
         I, n, n_theta = model.tree.skeleton.I, model.n_dofs, model.n_theta
         for X in states:
             armature = X[I[DOFS] :][D_ARMATURE : n * DOF : DOF]
+            self._arrays[X.ctypes.data] = X
             self._states[X.ctypes.data] = X[I[THETA] :][:n_theta], X[I[THETA_DOT] :][:n], armature
 
     def _state_at(self, where: int, time: float) -> State:
@@ -288,6 +292,15 @@ class HostStages:
         rows = closure_rate, touching.limits, touching.limit_shift, touching.shift, touching.softness
         return KickStep(state, touching.contacts, h, *rows)
 
+    @cached_property
+    def piles(self) -> Piles:
+        """What solves piles."""
+        return Piles(self.scene.model.tree.skeleton.n_bodies, self.stepping)
+
+    def _pile(self, where: int, rise: float) -> int:
+        """Build, solve and recover a pile."""
+        return self.piles.push(self.work, self.scene.model.tree.skeleton.I, self._arrays[where], rise)
+
     def _push(self, where: int, rise: float) -> int:
         """Build, solve and recover by the formulation's methods."""
         formulation = self.stepping.formulation
@@ -367,9 +380,13 @@ class HostStages:
         if self.stepping.on_failure == "best":
             self.work.IS[at.STATUS] = self.work.IS[at.STATUS] or 1 + STATUSES.index(Status.UNPHYSICAL.name)
             return at.DONE
+        most = self.stepping.largest_certificate
+        if self.work.IS[at.N_PILES]:
+            said = f"The certificate of a pile is {figure:.1e}, more than certify_tol = {most:g}"
+            raise self.piles.error(Status.UNPHYSICAL, said)
         adaptive = self.scene.adaptive is not None  # the state of an array is that of clusters then
         problem, solution = self._in_arrays() if adaptive else self._last_solved(where)[:2]
-        kind, most = int(self.work.IS[at.KIND]), self.stepping.largest_certificate
+        kind = int(self.work.IS[at.KIND])
         said = "rates do not change as momentum says"
         if kind < len(KINDS) and not adaptive:
             said = "; ".join(self._certificate(where).words[:3]) or "impulses are not those of the unknowns"

@@ -35,9 +35,14 @@ STEP = Memory()
 count, number, integers, doubles = STEP.count, STEP.number, STEP.integers, STEP.doubles
 
 # Settings.
-CAPACITY, ROWS_EACH, CONE_ROWS = count("touching"), count("rows"), count("cone_rows")
+CAPACITY, ROWS_EACH, CONE_ROWS, POINT_ROWS = (
+    count(of) for of in ("touching", "rows", "cone_rows", "point_rows")
+)
 """Contacts and limits that there is room for, and rows of z that each has at most; where cones are exact, the
-same, else 0: those that a point to start from is kept of."""
+same, else 0; and where a point to start from is kept, the same, else 0: of exact cones, and of piles."""
+PILE_FROM, PILE, N_PILES = count(), count(), count()
+"""Contacts from which on an island of free bodies is a pile, see `simulation.piles`, 0 for never; the island
+that Python is asked about; how many piles there were in the last push."""
 TOGETHER, NEEDED = count("together"), count()
 """Contacts and limits that there is room for in one problem, and how many one has had."""
 EVERY, MAX_IMPACTS, EVENT_DRIVEN, NEWTON, RK4, EULER = (count() for _ in range(6))
@@ -176,7 +181,7 @@ STRIKING = integers("touching", CONTACT_ROW)
 STRIKING_RECORDS, STRIKING_GAPS = doubles("touching", RECORD), doubles("touching")
 # Memory by key: what was closed, what has pressed since the last record, bases, points, the plan.
 CLOSED, KNOWN_KEYS, KNOWN_CODES = integers("touching"), integers("touching"), integers("touching", "rows")
-KNOWN_POINT = doubles("touching", "cone_rows")
+KNOWN_POINT = doubles("touching", "point_rows")
 """Forces, so that steps of any length can start from them."""
 PLANNED_KEYS = integers("together")
 TAKEN_KEYS, TAKEN_MODES = integers("taken"), integers("taken")
@@ -189,7 +194,7 @@ N_FORCES, FORCE_KEYS, FORCES = count(), integers("taken"), doubles("taken", 8)
 CHANGED_BEFORE = integers(N_CHANGED)
 CLOSED_BEFORE, KNOWN_BEFORE = integers("touching"), integers("touching")
 CODES_BEFORE, TAKEN_BEFORE = integers("touching", "rows"), doubles("taken", TAKEN_ROW)
-POINT_BEFORE = doubles("touching", "cone_rows")
+POINT_BEFORE = doubles("touching", "point_rows")
 FIGURES_BEFORE = doubles(N_FIGURES)
 # Islands: what moves together, bodies by body; contacts island after island, and where each begins.
 N_ISLANDS, ALL_PUSHED, ROOTS, ISLAND = count(), count(), integers("body"), integers("body")
@@ -220,7 +225,7 @@ SLEEPERS, QUIET, SLEEPLESS = integers("body"), integers("body"), integers("body"
 UNKNOWNS = integers("touching", 2)
 """Where in Z the β and the σ of what touches begin; impulses of closures come first."""
 Z, RESPONSE, AFTER = doubles("all_row"), doubles("dof"), doubles("dof")
-NEXT_CODES, NEXT_POINT = integers("touching", "rows"), doubles("touching", "cone_rows")
+NEXT_CODES, NEXT_POINT = integers("touching", "rows"), doubles("touching", "point_rows")
 N_OWN, OWN, OWN_TOUCHING = count(), integers("together"), integers("together", CONTACT_ROW)
 OWN_RECORDS, OWN_GAPS = doubles("together", RECORD), doubles("together")
 OWN_SHIFTS, OWN_SOFTNESS = doubles("together", N_SHIFTS), doubles("together", N_SOFTNESS)
@@ -242,9 +247,10 @@ BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")
 """Rates at the middle of a step, before what forces alone do to them, when it was found out, and after."""
 HISTORY, HISTORY_BEFORE = doubles(4, "dof"), doubles(4, "dof")
 """Accelerations of the last steps, and what of them contacts, limits and closures did."""
-BY_ITSELF, FLOATING = integers("body"), integers("body")
+BY_ITSELF, FLOATING, FLIES = integers("body"), integers("body"), integers("body")
 """Bodies that turn without feeling others, see `drift`, HELD_BODY where closures hold them; of the roots of
-trees that float where these end, see `floating`, of other bodies 0."""
+trees that float where these end, see `floating`, of other bodies 0; whether a body is one rigid tree that
+floats."""
 HELD_BODY = 2
 # Forces at the hinges: applied ones, constant ones; dampers and springs.
 APPLIED, CONSTANT, DAMPING, STIFFNESS = doubles("dof"), doubles("dof"), doubles("dof"), doubles("dof")
@@ -264,11 +270,11 @@ LASTING, EDGE = integers("touching"), integers("touching")
 ROW_FORM, ROW_CONTACT = integers("lasting"), integers("lasting")
 FIRST_SLIP, FIRST_SPEED, SLIP = doubles("touching", 4), doubles("touching"), doubles("touching", 4)
 FORCE, HOLDING = doubles("lasting"), doubles("lasting + 3", "lasting")
-LAW_FORMS, LAW_MU = integers("law"), doubles("law")
+LAW_FORMS, LAW_MU, LAW_EDGES = integers("law"), doubles("law"), integers("law")
 """Contacts that last: modes, and on which edge of its cone each slides; components whose forces are asked,
 and whose they are; slip where the part begins, and its direction at the stage; forces in components, and the
-system that they solve. Of every law how many components it has, 0 where its contacts cannot last, and its
-friction coefficient."""
+system that they solve. Of every law how many components it has, 0 where its contacts cannot last, its
+friction coefficient, and the edges of its cone as piles know them."""
 SHAPE_BODY, SHAPE_REACH, SHAPE_WIDTH = integers("shape"), doubles("shape"), doubles("shape")
 """How far from the origin of its body a shape reaches, and how thick it is."""
 BODY_REACH = doubles("body")

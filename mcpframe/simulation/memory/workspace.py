@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.arrays import Array
+from mcpframe.contact.frames import friction_directions
 from mcpframe.contact.law import FORCE_N, LawRows
 from mcpframe.contact.law_kernel import scratch_room
 from mcpframe.contact.limits import all_limits
@@ -25,6 +26,7 @@ from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.law_groups import G_FIRST, G_GROUPS, G_USED
 from mcpframe.simulation.memory.layer_packing import LayerTables
 from mcpframe.simulation.memory.sizes import ShapeSizes
+from mcpframe.simulation.piles.slots import DISC, SMOOTH
 from mcpframe.solving.stages import CONTACT_ROWS, PROBLEM_HEAD, FormulationStages, SolverStage
 
 Indices = NDArray[np.int64]
@@ -91,6 +93,7 @@ class Workspace:
         exact: bool,
         lasting: bool,
         judged: bool,
+        piles: bool,
     ) -> None:
         self.capacity, self.together = capacity, together
         self.rows = 1 if formulation is None else formulation.rows_each
@@ -106,6 +109,7 @@ class Workspace:
             together=together,
             rows=self.rows,
             cone_rows=self.rows if exact else 0,
+            point_rows=self.rows if exact or piles else 0,
             taken=at.TAKEN_ROOM * capacity,
             row=n_z,
             all_row=n_loop_rows + capacity * self.rows,
@@ -185,6 +189,8 @@ class Workspace:
         in_closures = np.isin(np.arange(by_itself.size), held)
         self.integers(at.BY_ITSELF)[:] = by_itself * np.where(in_closures, at.HELD_BODY, 1)
         self.IS[at.ALL_BY_THEMSELVES] = by_itself.all()
+        table = rec.MEMORY.part(tree.skeleton.I, tree.skeleton.X, rec.TREE)
+        self.integers(at.FLIES)[:] = by_itself & (table[:, rec.KIND] == rec.FREE)
         self.IS[at.PASSIVE] = tree.has_passive_forces
         self.IS[at.IMPLICIT] = tree.has_passive_forces or motors
         self.doubles(at.ROTORS)[:] = tree.gather("armature")
@@ -193,9 +199,10 @@ class Workspace:
         self.doubles(at.REST)[:] = tree.gather("rest")
 
     def take_laws(self, laws: Sequence[LawRows]) -> None:
-        """Write of which laws contacts can last: Coulomb's, on any cone, and none at all."""
+        """Write of which laws contacts can last, or be in piles: Coulomb's, on any cone, and none at all."""
         for i, law in enumerate(laws):
             self.integers(at.LAW_FORMS)[i] = lasting_forms(law)
+            self.integers(at.LAW_EDGES)[i] = pile_edges(law)
             self.doubles(at.LAW_MU)[i] = law.mu or (law.discs[0][2] if law.discs else 0.0)
 
     def take_groups(self, groups: Sequence[Indices]) -> None:
@@ -268,6 +275,18 @@ def lasting_forms(law: LawRows) -> int:
     disc = [width for _, width, _ in law.discs] == [forms - 1] and np.array_equal(law.C, np.eye(forms))
     coulomb = along and (law.mu is not None or disc)
     return forms if not yields and (forms == law.m == 1 or coulomb) else 0
+
+
+def pile_edges(law: LawRows) -> int:
+    """Return how many edges the friction cone of a law has as piles know it, -1 where they do not."""
+    forms = lasting_forms(law)
+    if forms == 1 and law.used[0] == FORCE_N:
+        return SMOOTH
+    if forms == 3 and law.discs:
+        return DISC
+    n_f = law.m - 1
+    polygon = forms == 3 and np.allclose(law.C[1:, 1:], friction_directions(n_f), rtol=0.0, atol=1e-14)
+    return n_f if polygon else -1
 
 
 def floating_trees(tree: Tree, IE: Indices, XE: Array) -> Indices:

@@ -18,11 +18,11 @@ from numba import types
 
 from mcpframe.jit import primitive
 
-FORCES, FIND, PUSH, SOLVE, MOTION, OBSERVE, CERTIFY, DISTRUST, SOFTEN, REMEMBER = range(10)
+FORCES, FIND, PUSH, SOLVE, MOTION, OBSERVE, CERTIFY, DISTRUST, SOFTEN, REMEMBER, PILE = range(11)
 """Stages: applied forces of a state, contacts, a whole problem from rows to rates, the solution of a problem
 that the formulation's kernels have written, the prescribed motion of closures, a look at a problem that was
 solved, the certificate of a push that was Python's, what becomes of one that is not good enough, what layers
-add to a step, what they remember of it."""
+add to a step, what they remember of it; a pile, from rows to pushes."""
 
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_double)
 

@@ -175,13 +175,21 @@ def find_islands(run):
     place_unknowns(run)
 
 
+@inline
+def members_of(run, k):
+    """Return where the contacts of island k begin and end in MEMBERS."""
+    starts = run.IS[at.MEMBERS_AT]
+    return get(run.IS, starts + k), get(run.IS, starts + k + 1)
+
+
 @callee
 def asks_the_same(run, k):
     """Return whether the shifts of an island are those of the last push; closures ask anew."""
     IS, XS = run.IS, run.XS
     if k == 0 and run.IE[loops.N_ROWS] > 0:
         return False
-    for m in range(get(IS, IS[at.MEMBERS_AT] + k), get(IS, IS[at.MEMBERS_AT] + k + 1)):
+    first, last = members_of(run, k)
+    for m in range(first, last):
         o = SHIFTS * get(IS, IS[at.MEMBERS] + m)
         for j in range(SHIFTS):
             if get(XS, IS[at.SHIFTS] + o + j) != get(XS, IS[at.PUSHED_SHIFTS] + o + j):
@@ -226,8 +234,8 @@ def take_island(run, k):
     IS = run.IS
     if IS[at.N_ISLANDS] == 1:
         return take_whole(run)
-    first = get(IS, IS[at.MEMBERS_AT] + k)
-    n = get(IS, IS[at.MEMBERS_AT] + k + 1) - first
+    first, last = members_of(run, k)
+    n = last - first
     code = make_own(run, n)
     if code == at.DONE:
         for part in range(len(at.OWN_PARTS)):
@@ -294,8 +302,8 @@ def keep_start(run, own, i):
     for k in range(rows_of(IP, own)):
         row = row_of(IP, own, k)
         put(IS, IS[at.NEXT_CODES] + i * IS[at.ROWS_EACH] + k, run.codes[row])
-        if k < IS[at.CONE_ROWS]:
-            put(XS, IS[at.NEXT_POINT] + i * IS[at.CONE_ROWS] + k, get(XS, IS[at.OWN_Z] + row))
+        if k < IS[at.POINT_ROWS]:
+            put(XS, IS[at.NEXT_POINT] + i * IS[at.POINT_ROWS] + k, get(XS, IS[at.OWN_Z] + row))
 
 
 @inline
@@ -326,7 +334,7 @@ def keep_solution(run):
 @inline
 def move_known(run, i, place):
     """Move what is known of a contact to another place of its tables."""
-    IS, rows, width = run.IS, run.IS[at.ROWS_EACH], run.IS[at.CONE_ROWS]
+    IS, rows, width = run.IS, run.IS[at.ROWS_EACH], run.IS[at.POINT_ROWS]
     if i != place:
         copy_row(IS, IS[at.KNOWN_KEYS] + i, IS[at.KNOWN_KEYS] + place, 1)
         copy_row(IS, IS[at.KNOWN_CODES] + i * rows, IS[at.KNOWN_CODES] + place * rows, rows)
@@ -336,7 +344,7 @@ def move_known(run, i, place):
 @inline
 def know(run, i, place):
     """Write codes and forces of what touches to a place of what is known."""
-    IS, XS, rows, width = run.IS, run.XS, run.IS[at.ROWS_EACH], run.IS[at.CONE_ROWS]
+    IS, XS, rows, width = run.IS, run.XS, run.IS[at.ROWS_EACH], run.IS[at.POINT_ROWS]
     put(IS, IS[at.KNOWN_KEYS] + place, key_of(run, i))
     copy_row(IS, IS[at.NEXT_CODES] + i * rows, IS[at.KNOWN_CODES] + place * rows, rows)
     for k in range(width):

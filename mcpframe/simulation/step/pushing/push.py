@@ -32,6 +32,7 @@ from mcpframe.simulation.step.parting.islands import (
     take_island,
     take_whole,
 )
+from mcpframe.simulation.step.pushing.piling import is_pile, push_pile
 from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP, solve_problem
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
@@ -151,6 +152,8 @@ def recover(run, X):
 @callee
 def push_island(run, X, h, kind, again, rise, k):
     """Build, solve and recover the problem of island k."""
+    if is_pile(run, k):
+        return push_pile(run, X, rise, k)
     code = take_island(run, k)
     if code != at.DONE:
         return code
@@ -191,6 +194,7 @@ def push_islands(run, X, h, kind, again, rise):
     IS, code, known = run.IS, at.DONE, again and run.IS[at.ALL_PUSHED] != 0 and run.IS[at.N_ISLANDS] > 1
     put(IS, at.ALL_PUSHED, 0)
     if not again:
+        put(IS, at.N_PILES, 0)
         find_islands(run)
         if h == 0.0:
             code = accelerate(run, X, PLACED)
@@ -259,8 +263,11 @@ def write_whole(run, X):
 
 @callee
 def show_whole(run, X):
-    """Have Python read from the formulation's arrays what all that touches did in the last push."""
-    return write_whole(run, X) if run.IS[at.HOST_PUSH] == 0 else at.DONE
+    """Have Python read from the formulation's arrays what all that touches did in the last push.
+
+    Piles have no place there.
+    """
+    return write_whole(run, X) if run.IS[at.HOST_PUSH] == 0 and run.IS[at.N_PILES] == 0 else at.DONE
 
 
 @callee

@@ -137,7 +137,7 @@ def recall_point(run, kind):
         if known >= 0:
             any_known = True
             for k in range(rows_of(IP, i)):
-                force = get(XS, IS[at.KNOWN_POINT] + known * IS[at.CONE_ROWS] + k)
+                force = get(XS, IS[at.KNOWN_POINT] + known * IS[at.POINT_ROWS] + k)
                 put(XS, IS[at.OWN_Z] + row_of(IP, i, k), XS[at.TRIAL] * force)
     return any_known
 

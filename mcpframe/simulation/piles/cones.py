@@ -1,0 +1,86 @@
+"""Friction cones of a pile: projection on r_n >= 0, r_t in a disc of radius mu r_n or a polygon within it.
+
+The polygon is regular, with corners at the angles 2 π j / n_f from t_1: what the directions of
+`mcpframe.contact.frames` span. Its law, the least u_t . r_t over the polygon, is that of the rows of Coulomb
+friction with n_f directions, and r_t = P(r_t - u_t) says the same.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+from mcpframe.jit import inline
+from mcpframe.simulation.piles.slots import DISC, SMOOTH
+
+HALF_ROOT = math.sqrt(0.5)
+
+
+@inline
+def sector_of(x, y, edges):
+    """Return the number of the polygon's edge that the direction (x, y) points at, and its outward normal."""
+    if edges == 4:  # as is usual, without angles
+        sector = (0 if y >= 0.0 else 3) if x >= 0.0 else (1 if y >= 0.0 else 2)
+        return sector, math.copysign(HALF_ROOT, x), math.copysign(HALF_ROOT, y)
+    turn = math.atan2(y, x) / (2.0 * math.pi)
+    sector = math.floor((turn - math.floor(turn)) * edges) % edges
+    angle = (2 * sector + 1) * math.pi / edges
+    return sector, math.cos(angle), math.sin(angle)
+
+
+@inline
+def onto_disc(x, y, radius, edges):
+    """Return the projection on a disc, or polygon, of a radius, and its derivatives.
+
+    (r_1, r_2), dr_1/dx, dr_1/dy = dr_2/dx, dr_2/dy, and (r_1, r_2) by the radius where it matters, else 0.
+    """
+    if edges == SMOOTH or radius <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    if edges == DISC:
+        far = math.sqrt(x * x + y * y)
+        if far <= radius:
+            return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
+        x, y, share = x / far, y / far, radius / far
+        return radius * x, radius * y, share * y * y, -share * x * y, share * x * x, x, y
+    half = math.pi / edges
+    distance, reach = math.cos(half), math.sin(half)
+    if x * x + y * y <= (radius * distance) * (radius * distance):
+        return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
+    _, n_x, n_y = sector_of(x, y, edges)
+    across, along = n_x * x + n_y * y, n_x * y - n_y * x
+    if across <= radius * distance:
+        return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
+    if abs(along) < radius * reach:
+        r_x, r_y = radius * distance * n_x - along * n_y, radius * distance * n_y + along * n_x
+        return r_x, r_y, n_y * n_y, -n_x * n_y, n_x * n_x, distance * n_x, distance * n_y
+    side = math.copysign(reach, along)
+    g_x, g_y = distance * n_x - side * n_y, distance * n_y + side * n_x
+    return radius * g_x, radius * g_y, 0.0, 0.0, 0.0, g_x, g_y
+
+
+@inline
+def onto_cone(x, mu, leans, edges):
+    """Return x with its tangents drawn into the disc of radius mu (x_n+ + leans) [Alart and Curnier 1991].
+
+    Open contacts have no impulse at all, unless friction leans on others than their own.
+    """
+    normal = max(x[0], 0.0)
+    t = onto_disc(x[1], x[2], mu * (normal + leans), edges)
+    return normal, t[0], t[1]
+
+
+@inline
+def slopes(x, mu, leans, edges):
+    """Return the derivative of `onto_cone` by rows: the first column, and the block of the tangents."""
+    closed = x[0] > 0.0
+    t = onto_disc(x[1], x[2], mu * (max(x[0], 0.0) + leans), edges)
+    by_normal = mu if closed else 0.0
+    return 1.0 if closed else 0.0, by_normal * t[5], by_normal * t[6], t[2], t[3], t[4]
+
+
+@inline
+def off_cone(r, u, mu, leans, edges):
+    """Return how far impulse and velocity of a contact are from its law, |r - P(r - u)|."""
+    normal = r[0] - max(r[0] - u[0], 0.0)
+    t = onto_disc(r[1] - u[1], r[2] - u[2], mu * (r[0] + leans), edges)
+    return max(abs(normal), max(abs(r[1] - t[0]), abs(r[2] - t[1])))

@@ -1,0 +1,59 @@
+"""The search for a pile's impulses: sweeps, then proximal steps, in turns."""
+
+# mypy: disable-error-code="no-untyped-def"
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from mcpframe.jit import IndicesOut, VectorOut, callee, kernel
+from mcpframe.jit.lanes import put
+from mcpframe.simulation.piles import slots as at
+from mcpframe.simulation.piles.newton import (
+    copy_motions,
+    keep_best,
+    move,
+    proximal_newton,
+    residual,
+    sweep,
+)
+from mcpframe.simulation.piles.slots import Pile
+
+WARM_SWEEPS, SWEEPS, TURNS = 100, 30, 5
+"""Sweeps before the first turn from impulses that are known, and from none; more with every further turn."""
+WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-2, 60
+
+
+@callee
+def offer(pile):
+    """Keep the impulses R if they are the best so far."""
+    move(pile, at.Y_TRIAL, at.R)
+    worst = residual(pile, at.Y_TRIAL, at.R)
+    if worst < pile.X[at.RESIDUAL]:
+        keep_best(pile, worst)
+    copy_motions(pile, at.Y_TRIAL, at.Y, at.STEP, 0.0)
+
+
+@kernel(IndicesOut, VectorOut, IndicesOut, VectorOut, types.boolean, types.float64)
+def solve_pile(I, X, columns, blocks, warm, goal):
+    """Find impulses from those in R; those of the best point are in R_BEST, their motions in Y_BEST.
+
+    Returns whether its residual meets the goal.
+    """
+    pile = Pile(I, X, columns, blocks)
+    put(X, at.RESIDUAL, math.inf)
+    put(X, at.GOAL, goal)
+    put(I, at.N_FACTORS, 0)
+    put(I, at.N_SWEEPS, 0)
+    offer(pile)
+    for turn in range(TURNS):
+        sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
+        for _ in range(sweeps):
+            if X[at.RESIDUAL] > goal:
+                sweep(pile)
+        offer(pile)
+        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS)
+        if X[at.RESIDUAL] <= goal:
+            return True
+    return False
