@@ -23,7 +23,7 @@ from mcpframe.simulation.piles.factors import factor, solve
 from mcpframe.simulation.piles.slots import BLOCK, PAIR, body_of, put_three_of, row_at, three_of
 from mcpframe.spatial.algebra import inner, load_pair, plus, scaled, store_pair
 
-LEAST_EPS, MOST_EPS = 1e-9, 1.0
+LEAST_EPS, MOST_EPS = 1e-8, 1.0
 SHRINK, EASY_SHRINK, GROW = 0.3, 0.1, 10.0
 EASY, HARD = 2, 8
 """Newton steps up to which a proximal step was easy, and from which on ε does not shrink."""
@@ -33,6 +33,9 @@ HALVINGS, SUFFICIENT = 8, 1e-4
 EXACT, CLOSE = 1e-13, 1e-2
 """Size of y - J* r, beside that of y, that ends Newton's method; or so much of what the proximal step
 changes, times ε."""
+LEAPS, CREEPING, HARMLESS = 40, 0.5, 1.001
+"""How often the way along a self-stress is doubled; the share that a step without changes of modes brings the
+residual down to at least, if there is none; by how much a leap may make the residual larger."""
 HELD = 3
 """Proximal steps after a hard one in which ε stays."""
 
@@ -258,9 +261,41 @@ def proximal_step(pile, eps):
 def take_new(pile):
     """Make the impulses of the last proximal step those to go on from; return the residual there."""
     for c in range(pile.I[at.N_CONTACTS]):
-        put_three_of(pile, at.R, c, three_of(pile, at.R_NEW, c))
+        new = three_of(pile, at.R_NEW, c)
+        put_three_of(pile, at.CREEP, c, minus(new, three_of(pile, at.R, c)))
+        put_three_of(pile, at.R, c, new)
     move(pile, at.Y_TRIAL, at.R)
     return residual(pile, at.Y_TRIAL, at.R)
+
+
+@callee
+def go_farther(pile, far):
+    """Write to R_NEW the impulses so much farther along the last change, in their cones; return how good."""
+    for c in range(pile.I[at.N_CONTACTS]):
+        mu, leans, edges = cone_of(pile, c)
+        r, creep = three_of(pile, at.R, c), three_of(pile, at.CREEP, c)
+        x = r[0] + far * creep[0], r[1] + far * creep[1], r[2] + far * creep[2]
+        put_three_of(pile, at.R_NEW, c, onto_cone(x, mu, leans, edges))
+    move(pile, at.Y_TRIAL, at.R_NEW)
+    return residual(pile, at.Y_TRIAL, at.R_NEW)
+
+
+@callee
+def leap(pile, worst):
+    """Go on along a self-stress that the last proximal step has crept along, as far as that does no harm.
+
+    That is nearly to where a contact opens or slides. Returns the residual there.
+    """
+    far = 0.0
+    for k in range(LEAPS):
+        if not go_farther(pile, 2.0**k) <= HARMLESS * worst:
+            break
+        far = 2.0**k
+    worst = go_farther(pile, far)
+    for c in range(pile.I[at.N_CONTACTS]):
+        put_three_of(pile, at.R, c, three_of(pile, at.R_NEW, c))
+    copy_motions(pile, at.Y_TRIAL, at.Y, at.STEP, 0.0)
+    return worst
 
 
 @callee
@@ -275,12 +310,15 @@ def keep_best(pile, worst):
 @callee
 def proximal_newton(pile, eps, systems):
     """Take proximal steps from R and Y until the residual meets the goal, or so many systems were solved."""
-    X, taken, held = pile.X, 0, 0
+    X, taken, held, before = pile.X, 0, 0, math.inf
     while X[at.RESIDUAL] > X[at.GOAL] and taken < systems:
         steps, found = proximal_step(pile, eps)
         taken += max(steps, 1)
         if found:
             worst, held = take_new(pile), held - 1
+            if steps <= 1 and worst > CREEPING * before:
+                worst = leap(pile, worst)
+            before = worst
             if worst < X[at.RESIDUAL]:
                 keep_best(pile, worst)
             if steps < HARD and held <= 0:

@@ -15,17 +15,19 @@ from mcpframe.simulation.memory.workspace import Workspace
 from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.gathering import gather, give
 from mcpframe.simulation.piles.ordering import arrange
-from mcpframe.simulation.piles.slots import BLOCK, ROWS, WORD
+from mcpframe.simulation.piles.slots import BLOCK, DISC, ROWS, SMOOTH, WORD
 from mcpframe.simulation.piles.solving import solve_pile
 from mcpframe.simulation.recording.steps import STATUSES
 from mcpframe.solving.solution import Claim, Status
-from mcpframe.solving.solve import certify
+from mcpframe.solving.solve import certify, solve
 
 Indices = NDArray[np.int64]
 
-SHARE = 0.5
-"""Of the tolerance, what is aimed at."""
 FIRST_CONTACTS, FIRST_ENTRIES = 64, 1024
+DENSE, LIMIT = 150, 5.0
+"""Contacts up to which other solvers try what is not solved, and the seconds that they have."""
+SIX = [0, 1, 2, 4, 5, 6]
+"""Where the six numbers of a pair are."""
 
 
 class Piles:
@@ -60,14 +62,33 @@ class Piles:
         if not arrange(*self._own, False):
             self._make_entries(2 * int(self.I[at.N_NEEDED]))
             arrange(*self._own, True)
-        solved = solve_pile(*self._own, warm, SHARE * self.stepping.tol)
-        if not (solved or self.X[at.RESIDUAL] <= self.stepping.tol):
-            if rise > 0.0:
-                return run_at.NO_SOLUTION
+        solved = solve_pile(*self._own, warm, self.stepping.tol)
+        if not solved and rise > 0.0:  # everything can be held, at least
+            return run_at.NO_SOLUTION
+        if not (solved or self._rescue()):
             self._fail(work)
         self._count(work)
         give(*arrays[:6], self.columns, self.blocks)
         return run_at.DONE
+
+    def _rescue(self) -> bool:
+        """Solve a pile that is not too large as a problem of its own, by other solvers; return success."""
+        n, part = int(self.I[at.N_CONTACTS]), at.PILE.part
+        edges = set(part(self.I, self.X, at.EDGES)[:n].tolist())
+        leans = part(self.I, self.X, at.LEANS)[:n].any()
+        if n > DENSE or len(edges) > 1 or leans or SMOOTH in edges:
+            return False
+        problem, n_f = self.problem(), edges.pop()
+        dense = FrictionProblem(problem.W.toarray(), problem.q, problem.mu)
+        given = dense if n_f == DISC else dense.to_mixed_lcp(n_f)
+        solution = solve(given, "cone" if n_f == DISC else "auto", tol=self.stepping.tol, time_limit=LIMIT)
+        if solution.ok:
+            r = solution.z if n_f == DISC else dense.impulses(solution.z)
+            part(self.I, self.X, at.R_BEST)[:n, :3] = r.reshape(n, 3)
+            y = problem.velocities(r).reshape(-1, 6)
+            part(self.I, self.X, at.Y_BEST)[: len(y), SIX] = y
+            self.X[at.RESIDUAL] = solution.scaled_residual
+        return bool(solution.ok)
 
     @property
     def _own(self) -> tuple[Indices, Array, Indices, Array]:
@@ -100,7 +121,7 @@ class Piles:
         n, n_b = int(self.I[at.N_CONTACTS]), int(self.I[at.N_BODIES])
         part = at.PILE.part
         J = part(self.I, self.X, at.JACOBIAN)[:n].reshape(n, 2, 3, ROWS // 6)
-        J = J[..., [0, 1, 2, 4, 5, 6]]
+        J = J[..., SIX]
         sides = part(self.I, self.X, at.SIDES)[:n]
         c, side = np.nonzero(sides >= 0)
         columns = (6 * sides[c, side])[:, None, None] + np.arange(6)

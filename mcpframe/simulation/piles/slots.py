@@ -38,7 +38,8 @@ EDGES, MU, LEANS = integers("contact"), doubles("contact"), doubles("contact")
 JACOBIAN, FREE, WEIGHT = doubles("contact", ROWS), doubles("contact", 4), doubles("contact", 4)
 """Rows of both bodies along n, t_1, t_2; velocities without impulses, shifts included; diagonal of W, and its
 mean."""
-R, R_NEW, R_BEST = doubles("contact", 4), doubles("contact", 4), doubles("contact", 4)
+R, R_NEW, R_BEST, CREEP = (doubles("contact", 4) for _ in range(4))
+"""CREEP: what the last proximal step has changed r by."""
 # Bodies: number in the tree; number here, of every body of the tree; motions, misses, steps.
 BODY, LOCAL = integers("body"), integers("all_body")
 Y, Y_TRIAL, MISS, STEP, Y_BEST = (doubles("body", PAIR) for _ in range(5))

@@ -20,9 +20,10 @@ from mcpframe.simulation.piles.newton import (
 )
 from mcpframe.simulation.piles.slots import Pile
 
-WARM_SWEEPS, SWEEPS, TURNS = 100, 30, 5
+WARM_SWEEPS, SWEEPS, TURNS = 200, 300, 4
 """Sweeps before the first turn from impulses that are known, and from none; more with every further turn."""
-WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-2, 60
+SHARE = 0.5
+WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
 
 
 @callee
@@ -36,13 +37,14 @@ def offer(pile):
 
 
 @kernel(IndicesOut, VectorOut, IndicesOut, VectorOut, types.boolean, types.float64)
-def solve_pile(I, X, columns, blocks, warm, goal):
+def solve_pile(I, X, columns, blocks, warm, enough):
     """Find impulses from those in R; those of the best point are in R_BEST, their motions in Y_BEST.
 
-    Returns whether its residual meets the goal.
+    Returns whether its residual is small enough; the first turn aims at a share of that.
     """
     pile = Pile(I, X, columns, blocks)
     put(X, at.RESIDUAL, math.inf)
+    goal = SHARE * enough
     put(X, at.GOAL, goal)
     put(I, at.N_FACTORS, 0)
     put(I, at.N_SWEEPS, 0)
@@ -54,6 +56,7 @@ def solve_pile(I, X, columns, blocks, warm, goal):
                 sweep(pile)
         offer(pile)
         proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS)
-        if X[at.RESIDUAL] <= goal:
+        put(X, at.GOAL, enough)
+        if X[at.RESIDUAL] <= enough:
             return True
     return False

@@ -1,0 +1,142 @@
+"""Piles: large islands of free bodies with sparse problems; the same answers, certified, or named."""
+
+import numpy as np
+import pytest
+
+import mcpframe as mf
+from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
+from mcpframe.scene.settings import Stepping
+from mcpframe.simulation import engine
+from mcpframe.simulation.piles import push
+from mcpframe.simulation.piles import slots as at
+from mcpframe.simulation.simulate import RunStoppedError
+
+RADIUS, DT, TOL = 0.05, 1e-3, 1e-9
+HALF = 0.2
+"""Half the width of the box, m."""
+
+
+def walls():
+    """Return the floor, and half-spaces around it."""
+    sides = [Geometry(Plane())]
+    for k in range(4):
+        angle = 0.5 * np.pi * k
+        inwards = np.array([np.cos(angle), np.sin(angle), 0.0])
+        turn = mf.Pose.from_rpy(-HALF * inwards, (0.0, 0.5 * np.pi, angle))
+        sides.append(Geometry(Plane(), turn, name=f"wall_{k}"))
+    return sides
+
+
+def spheres(n, seed=0, **stepping):
+    """Return n spheres in layers of nine above the floor of a box, no two layers above each other."""
+    rng, links, poses = np.random.default_rng(seed), [], []
+    for k in range(n):
+        radius = RADIUS * rng.uniform(0.9, 1.0)
+        mass = 1000.0 * 4.0 / 3.0 * np.pi * radius**3
+        inertia = 0.4 * mass * radius**2 * np.eye(3)
+        links.append(mf.Link(f"s{k}", mass=mass, inertia=inertia, geometry=Geometry(Sphere(radius))))
+        cell = np.array([k % 3 - 1.0, k // 3 % 3 - 1.0, k // 9 + 0.5])
+        place = 2.02 * RADIUS * cell
+        place[:2] += 0.03 * (-1.0) ** (k // 9) + rng.uniform(-1e-3, 1e-3, 2)
+        poses.append([*place, 0.0, 0.0, 0.0, 1.0])
+    return mf.Scene(
+        mf.Model(links, geometry=walls()),
+        np.ravel(poses),
+        materials=mf.Material(mu=0.5),
+        stepping=Stepping(**{"dt": DT, "scheme": "time_stepping", "certify": "all", "tol": TOL, **stepping}),
+    )
+
+
+@pytest.fixture(autouse=True)
+def early(monkeypatch):
+    """Have small islands be piles already."""
+    monkeypatch.setattr(engine, "PILE_FROM", 10)
+
+
+@pytest.fixture
+def piles(monkeypatch):
+    """Return the piles that a run has solved: problem, impulses, edges of the cones."""
+    seen, solve = [], push.Piles._count
+
+    def count(self, work):
+        edges = at.PILE.part(self.I, self.X, at.EDGES)[: self.I[at.N_CONTACTS]].copy()
+        seen.append((self.problem(), self.impulses(), edges))
+        solve(self, work)
+
+    monkeypatch.setattr(push.Piles, "_count", count)
+    return seen
+
+
+def unknowns(problem, r):
+    """Return z of `to_mixed_lcp(4)`: velocities, parts along the four directions, the least slack."""
+    v, u = problem.velocities(r.ravel()), problem.relative_velocities(r.ravel()).reshape(-1, 3)
+    parts = [r[:, 0], *np.maximum(r[:, 1:].T, 0.0), *np.maximum(-r[:, 1:].T, 0.0)]
+    return np.concatenate([v, np.transpose(parts).ravel(), np.abs(u[:, 1:]).max(axis=1)])
+
+
+def test_a_pile_of_spheres_comes_down_with_every_step_certified():
+    run = mf.simulate(spheres(60, duration=0.35))
+    assert run.n_contacts.max() > engine.PILE_FROM
+    assert len(run.failed) == 0
+    assert np.nanmax(run.certificate) <= 1e-6
+    assert run.penetration.max() <= 3e-3
+
+
+def test_the_polygon_of_a_pile_solves_the_rows_of_coulomb_friction(piles):
+    mf.simulate(spheres(36, duration=0.25))
+    assert len(piles) > 50
+    for problem, r, edges in piles[::10]:
+        assert (edges == 4).all()
+        lcp = problem.to_mixed_lcp(4)
+        assert lcp.certify(unknowns(problem, r))[2] <= 2.0 * TOL * lcp.scale
+
+
+def test_the_cone_of_a_pile_is_round(piles):
+    run = mf.simulate(spheres(36, duration=0.25, friction="cone"))
+    assert len(run.failed) == 0
+    assert len(piles) > 50
+    for problem, r, edges in piles[::10]:
+        assert (edges == 0).all()
+        assert problem.certify(r.ravel())[2] <= 2.0 * TOL * problem.scale
+
+
+def test_sparse_and_dense_problems_lead_to_the_same_motion(monkeypatch, piles):
+    scene = spheres(36, duration=0.15)
+    run = mf.simulate(scene)
+    assert len(piles) > 20
+    monkeypatch.setattr(engine, "PILE_FROM", 10**6)
+    dense = mf.simulate(scene)
+    np.testing.assert_allclose(run.theta_dot, dense.theta_dot, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(run.theta, dense.theta, rtol=0, atol=1e-7)
+
+
+def test_piles_go_on_from_checkpoints_with_the_same_bits(piles):
+    scene = spheres(36)
+    state, other = scene.initial_state(), scene.initial_state()
+    first = engine.Engine(scene)
+    first.advance(state, 0, 180)
+    assert len(piles) > 20
+    other.update(state.theta, state.theta_dot, state.time)
+    second = engine.Engine(scene)
+    second.restore(first.checkpoint())
+    for run, at_state in (first, state), (second, other):
+        run.advance(at_state, 180, 20)
+    assert (state.theta == other.theta).all()
+    assert (state.theta_dot == other.theta_dot).all()
+
+
+def test_other_solvers_try_what_is_not_solved(monkeypatch, piles):
+    monkeypatch.setattr(push, "solve_pile", lambda *_: False)
+    run = mf.simulate(spheres(18, duration=0.12))
+    assert len(piles) > 2
+    assert len(run.failed) == 0
+    assert np.nanmax(run.certificate) <= 1e-6
+
+
+def test_what_is_not_solved_is_named_or_stops(monkeypatch):
+    monkeypatch.setattr(push, "solve_pile", lambda *_: False)
+    monkeypatch.setattr(push, "DENSE", 0)
+    run = mf.simulate(spheres(36, duration=0.15, on_failure="best", certify="none"))
+    assert len(run.failed) > 0
+    with pytest.raises(RunStoppedError, match="pile: ITERATION_LIMIT"):
+        mf.simulate(spheres(36, duration=0.15, on_failure="stop", certify="none"))
