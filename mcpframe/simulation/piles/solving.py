@@ -20,10 +20,13 @@ from mcpframe.simulation.piles.newton import (
 )
 from mcpframe.simulation.piles.slots import Pile
 
-WARM_SWEEPS, SWEEPS, TURNS = 200, 300, 4
-"""Sweeps before the first turn from impulses that are known, and from none; more with every further turn."""
-SHARE = 0.5
+WARM_SWEEPS, SWEEPS, ROUND, TURNS = 200, 300, 50, 4
+"""Sweeps before the first turn from impulses that are known, and from none, and more with every further turn;
+between two looks at the residual; turns."""
 WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
+"""ε to begin a turn with, the first one from known impulses, and others; linear systems of a turn."""
+SHARE = 0.5
+"""Of the tolerance, what the first turn aims at."""
 
 
 @callee
@@ -51,10 +54,11 @@ def solve_pile(I, X, columns, blocks, warm, enough):
     offer(pile)
     for turn in range(TURNS):
         sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
-        for _ in range(sweeps):
+        for k in range(sweeps):
             if X[at.RESIDUAL] > goal:
                 sweep(pile)
-        offer(pile)
+                if (k + 1) % ROUND == 0:
+                    offer(pile)
         proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS)
         put(X, at.GOAL, enough)
         if X[at.RESIDUAL] <= enough:
