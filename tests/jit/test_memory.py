@@ -154,6 +154,7 @@ MEMORIES = {
     (f"{DETECTION}.cluster_records", "MEMORY"): f"{DETECTION}.kernels.cluster_phase:detect_clusters",
     (f"{STEP_MEMORY}.slots", "STEP"): f"{STEP}.advance:advance",
     (f"{STEP_MEMORY}.drive_slots", "DRIVE"): f"{STEP}.advance:advance",
+    ("mcpframe.simulation.piles.slots", "PILE"): "mcpframe.simulation.piles.solving:solve_pile",
     (f"{OPERATIONAL}.kernels", "MEMORY"): f"{OPERATIONAL}.kernels:operational_space",
     (f"{OPERATIONAL}.law_tables", "MEMORY"): f"{OPERATIONAL}.stages:plan",
     ("mcpframe.solvers.lemke.stage", "MEMORY"): "mcpframe.solvers.lemke.stage:solve_in_place",
@@ -225,6 +226,7 @@ def test_no_memory_is_forgotten_here():
     [
         "mcpframe.simulation.memory.slots",
         "mcpframe.simulation.memory.adaptive_slots",
+        "mcpframe.simulation.piles.slots",
         "mcpframe.multibody.memory.records",
         "mcpframe.multibody.memory.loop_records",
         "mcpframe.contact.detection.records",

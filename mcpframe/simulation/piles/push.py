@@ -79,7 +79,7 @@ class Piles:
         if n > DENSE or len(edges) > 1 or leans or SMOOTH in edges:
             return False
         problem, n_f = self.problem(), edges.pop()
-        dense = FrictionProblem(problem.W.toarray(), problem.q, problem.mu)
+        dense = FrictionProblem(sp.csr_array(problem.W).toarray(), problem.q, problem.mu)
         given = dense if n_f == DISC else dense.to_mixed_lcp(n_f)
         solution = solve(given, "cone" if n_f == DISC else "auto", tol=self.stepping.tol, time_limit=LIMIT)
         if solution.ok:
