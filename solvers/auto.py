@@ -57,6 +57,7 @@ class Auto(AbstractSolver):
 
     name = "auto"
     problems: ClassVar[tuple[type, ...]] = (MixedLCP, MCP, FrictionProblem, ConeLCP)
+    chooses: ClassVar[bool] = True
 
     fallbacks: bool = Field(default=True, description="go on to other methods when the first one fails")
 

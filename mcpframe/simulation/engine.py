@@ -176,16 +176,19 @@ class Engine:
             at.PROJECTS: bool(self.scene.model.closures) and stepping.drift_control == "projection",
             at.REPEATED: repeats and self._formulation is not None,
             at.CLOCKS: self._has_clocks(),
-            at.PILE_FROM: PILE_FROM if self._has_piles(observe) else 0,
+            at.PILE_FROM: PILE_FROM if self._has_piles() else 0,
         }
 
-    def _has_piles(self, observe: Observer | None) -> bool:
-        """Return whether islands may be piles: not where somebody reads the problems of all that touches."""
+    def _has_piles(self) -> bool:
+        """Return whether islands may be piles.
+
+        Not where the solver is asked for by name, or steps go on with the problems of all that touches.
+        """
         scene, stepping = self.scene, self.scene.stepping
-        read = observe is not None or stepping.diagnoses or stepping.integrator == "rk4"
+        read = stepping.diagnoses or stepping.integrator == "rk4"
         joined = bool(scene.model.closures) or scene.adaptive is not None
         compiled = self._formulation is not None and self._solver is not None
-        return compiled and not (read or joined or self._layers.soft)
+        return stepping.solver.chooses and compiled and not (read or joined or self._layers.soft)
 
     def _has_clocks(self) -> bool:
         """Return whether parties have clocks of their own, see `mcpframe.simulation.step.parting.apart`.
@@ -326,7 +329,8 @@ class Engine:
         if needed > MOST_CONTACTS:
             told = (
                 f"{needed} contacts that hang together are more than {MOST_CONTACTS}: if they are not meant "
-                "to be, the motion has become unstable, and a smaller dt helps"
+                "to be, the motion has become unstable, and a smaller dt helps; piles of free bodies may be "
+                'larger with solver = "auto"'
             )
             self._break_off(told, step, blocks)
         if needed > work.together:

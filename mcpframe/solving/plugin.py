@@ -98,9 +98,11 @@ class AbstractSolver(AbstractPlugin):
 
     Attributes:
         problems: the problem types it takes.
+        chooses: whether it picks a method for every problem, so that simulation may pick one for piles.
     """
 
     problems: ClassVar[tuple[type, ...]] = (MixedLCP,)
+    chooses: ClassVar[bool] = False
 
     def why_unsupported(self, problem: Any) -> str:
         """Return in words why this problem cannot be solved by this method; empty where it can be tried."""

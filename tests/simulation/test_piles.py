@@ -140,3 +140,21 @@ def test_what_is_not_solved_is_named_or_stops(monkeypatch):
     assert len(run.failed) > 0
     with pytest.raises(RunStoppedError, match="pile: ITERATION_LIMIT"):
         mf.simulate(spheres(36, duration=0.15, on_failure="stop", certify="none"))
+
+
+def test_a_solver_that_is_named_is_the_one_that_solves(piles):
+    run = mf.simulate(spheres(18, duration=0.1, solver="lemke"))
+    assert run.n_contacts.max() >= engine.PILE_FROM
+    assert not piles
+
+
+def test_harvesting_piles_changes_no_bit(tmp_path, piles):
+    scene = spheres(18, duration=0.12)
+    alone, solved = mf.simulate(scene), len(piles)
+    seen = mf.simulate(scene, harvest=tmp_path / "problems.h5")
+    assert solved > 2
+    assert len(piles) == 2 * solved
+    assert (alone.theta == seen.theta).all()
+    with mf.Corpus(tmp_path / "problems.h5") as corpus:
+        assert len(corpus) >= solved
+        assert mf.solve(corpus[len(corpus) - 1].problem).ok

@@ -247,10 +247,10 @@ def push(run, X, h, kind, again, rise):
 def write_whole(run, X):
     """Have the formulation's arrays be about all that touches, as in the last push.
 
-    They are where that has pushed one island.
+    They are where that has pushed one island, and no pile.
     """
     IS = run.IS
-    if IS[at.ALL_PUSHED] != 0 and IS[at.N_ISLANDS] == 1:
+    if IS[at.ALL_PUSHED] != 0 and IS[at.N_ISLANDS] == 1 and IS[at.N_PILES] == 0:
         return at.DONE
     code = take_whole(run)
     if code == at.DONE:
@@ -265,7 +265,7 @@ def write_whole(run, X):
 def show_whole(run, X):
     """Have Python read from the formulation's arrays what all that touches did in the last push.
 
-    Piles have no place there.
+    Not of piles, which have arrays of their own.
     """
     return write_whole(run, X) if run.IS[at.HOST_PUSH] == 0 and run.IS[at.N_PILES] == 0 else at.DONE
 
@@ -276,7 +276,7 @@ def observe(run, X, kind):
     if run.IS[at.OBSERVED] == 0:
         return at.DONE
     put(run.IS, at.KIND, kind)
-    code = show_whole(run, X)
+    code = write_whole(run, X) if run.IS[at.HOST_PUSH] == 0 else at.DONE
     if code != at.DONE:
         return code
     return host.call_host(run.A[at.HOST], host.OBSERVE, X, run.XS[at.TRIAL])
