@@ -73,6 +73,7 @@ from mcpframe.formulations.operational.law_tables import (
     UNIT,
     LawTables,
 )
+from mcpframe.formulations.operational.modes import mode_of
 from mcpframe.jit import address, by_address, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
@@ -99,11 +100,8 @@ from mcpframe.solving.stages import (
     Q_AT,
     RECOVER,
     RESPOND,
-    SEPARATING,
     SHIFTS,
     SIZES_AT,
-    SLIDING,
-    STICKING,
     UPPER_AT,
     Z_BETA,
     Z_BETAS,
@@ -283,12 +281,7 @@ def contact_results(IR, XR, records, shift, impulses, modes):
                 force = force + get(XR, velocity + n + f) * axis
         store(impulses, 4 * i, force)
         put(impulses, 4 * i + 3, pressed)
-        mode = SLIDING
-        if normal > slow:
-            mode = SEPARATING
-        elif has_friction and slip <= slow * slow:
-            mode = STICKING
-        put(modes, i, mode)
+        put(modes, i, mode_of(normal, slip, slow, has_friction))
 
 
 @kernel(*RECOVER)
