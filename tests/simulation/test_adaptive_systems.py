@@ -136,7 +136,7 @@ def chain_with_a_bound():
 WORKED_ON = ring_with_a_motor, snake_with_motors, springy_tree, chain_with_a_bound
 """Bodies on which motors and springs do work, whose energy is not told."""
 CERTIFIED = {snake_with_motors: 1e-8}
-"""Figures of certificates that were seen to be larger, 9e-9 and, all joints active, 3.5e-9; why is not known."""
+"""Figures of certificates: 9e-9 were seen, 3.5e-9 with all joints active; why is not known."""
 
 
 @pytest.mark.parametrize(
