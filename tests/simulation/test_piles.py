@@ -82,6 +82,25 @@ def test_a_pile_of_spheres_comes_down_with_every_step_certified():
     assert run.penetration.max() <= 3e-3
 
 
+def test_more_contacts_may_hang_together_than_a_dense_problem_holds():
+    n, mass = 9, 0.5
+    inertia = 0.4 * mass * RADIUS**2 * np.eye(3)
+    links = [
+        mf.Link(f"s{k}", mass=mass, inertia=inertia, geometry=Geometry(Sphere(RADIUS))) for k in range(n**3)
+    ]
+    places = [2.0 * RADIUS * np.array([k % n, k // n % n, k // n**2 + 0.5]) for k in range(n**3)]
+    theta = np.ravel([[*place, 0.0, 0.0, 0.0, 1.0] for place in places])
+    stepping = Stepping(dt=DT, scheme="time_stepping", certify="all")
+    model = mf.Model(links, geometry=[Geometry(Plane())])
+    run = mf.simulate(
+        mf.Scene(model, theta, materials=mf.Material(mu=0.5), stepping=stepping), duration=3 * DT
+    )
+    assert run.n_contacts[-1] > engine.MOST_CONTACTS
+    assert len(run.failed) == 0
+    assert np.nanmax(run.certificate) <= 1e-6
+    np.testing.assert_allclose(run.theta[-1], theta, rtol=0, atol=1e-8)
+
+
 def test_the_polygon_of_a_pile_solves_the_rows_of_coulomb_friction(piles):
     mf.simulate(spheres(36, duration=0.25))
     assert len(piles) > 50
