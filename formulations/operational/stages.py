@@ -73,7 +73,6 @@ from mcpframe.formulations.operational.law_tables import (
     UNIT,
     LawTables,
 )
-from mcpframe.formulations.operational.modes import mode_of
 from mcpframe.jit import address, by_address, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
@@ -84,6 +83,7 @@ from mcpframe.multibody.memory.records import PAIR
 from mcpframe.multibody.memory.row_records import N_ROWS as N_HALVES
 from mcpframe.multibody.memory.row_records import PLANNED, ROW_BODY, WRENCHES
 from mcpframe.multibody.memory.skeleton import Skeleton
+from mcpframe.solving.modes import mode_of
 from mcpframe.solving.stages import (
     A_AT,
     ASSEMBLE,

@@ -17,6 +17,7 @@ COMMANDS = [
         "checks/suite.py",
         "checks/fuzz.py",
         "checks/fuzz_files.py",
+        "checks/limits.py",
         "truth_table.py",
         "pictures.py",
         "benchmarks/solvers.py",

@@ -10,7 +10,6 @@ from mcpframe.contact.contact_velocities import AXES
 from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, CONTACT_ROW
 from mcpframe.contact.law_kernel import L_BETAS, L_SIGMAS, LAW_ROW
 from mcpframe.contact.outcome import MODE_TOLERANCE
-from mcpframe.formulations.operational.modes import mode_of
 from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put, store, vector, x_of, y_of, z_of, zero
 from mcpframe.multibody.kernels.loops import point_motion, reference_of
@@ -35,6 +34,7 @@ from mcpframe.simulation.step.parting.islands import members_of
 from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP
 from mcpframe.simulation.step.restitution import add_push
 from mcpframe.simulation.step.touching import place_of
+from mcpframe.solving.modes import mode_of
 from mcpframe.solving.solution import AT_LOWER, BASIC
 from mcpframe.solving.stages import SHIFTS
 from mcpframe.spatial.algebra import combine, cross, dot, inner, load_matrix, load_pair, store_pair
