@@ -25,8 +25,8 @@ WARM_SWEEPS, SWEEPS, ROUND, TURNS = 200, 300, 50, 4
 between two looks at the residual; turns."""
 WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
 """ε to begin a turn with, the first one from known impulses, and others; linear systems of a turn."""
-SHARE = 0.5
-"""Of the tolerance, what the first turn aims at."""
+SHARE = 0.01
+"""Of the tolerance, what the first turn aims at: few more Newton steps, and forces as exact as by pivots."""
 
 
 @callee
