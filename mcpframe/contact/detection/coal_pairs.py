@@ -1,14 +1,14 @@
 """Pairs of shapes without a closed form: distance and normal from coal, patches from the supports along it.
 
 These are cylinders against each other and against boxes and capsules, ellipsoids against each other and
-against cylinders, the convex hulls of meshes, and all
-bodies on heightfields. A mesh on a half-space needs no library: its vertices have heights.
+against cylinders, the convex hulls of meshes, and all bodies on heightfields. Here come only those that the
+kernels cannot tell to be further apart than the margin.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +17,9 @@ import numpy as np
 from mcpframe.arrays import Array
 from mcpframe.contact.contact import GAP, MU, NORMAL, POINT, RECORD, RESTITUTION, TANGENT_1, TANGENT_2
 from mcpframe.contact.detection import records as rec
-from mcpframe.contact.detection.convex_pairs import Placed, coal_shape, meet, separation
+from mcpframe.contact.detection.convex_pairs import Placed, coal_shape, meet
 from mcpframe.contact.detection.materials import Rules, Surface
 from mcpframe.contact.detection.packing import kinds
-from mcpframe.contact.detection.patches import Patch, reduced
 from mcpframe.contact.detection.solids import Hull, Indices, solid_of
 from mcpframe.contact.detection.terrain import Terrain
 from mcpframe.contact.detection.terrain_pairs import TerrainPairs, Touch
@@ -36,45 +35,46 @@ class CoalPairs:
         spheres: centre, in the shape's frame, and radius of the bounding sphere of meshes and heightfields
             that take part.
         needed: whether there are such pairs at all.
-        solids: the shapes of these pairs, by number; meshes about the centres of their bounding spheres.
+        solids: the shapes of these pairs, and meshes that meet half-spaces, by number; meshes about the
+            centres of their bounding spheres.
+        hulls: the meshes among them.
         terrains: the heightfields of these pairs, by number.
     """
 
     def __init__(self, shapes: Sequence[Surface], rules: Rules) -> None:
         self._rules, self._kind = rules, kinds(shapes)
-        pairs = _foreign_pairs(self._kind, rules)
+        pairs = _pairs(self._kind, rules, rec.FOREIGN)
         self.needed = bool(pairs)
-        self._coal = _coal(shapes, [(i, j) for i, j in pairs if rec.PLANE not in self._kind[[i, j]]])
-        involved = sorted({i for pair in pairs for i in pair if self._kind[i] != rec.PLANE})
+        self._coal = _coal(shapes, pairs)
+        on_planes = _pairs(self._kind, rules, {(rec.PLANE, rec.MESH)})
+        involved = sorted({i for pair in pairs + on_planes for i in pair if self._kind[i] != rec.PLANE})
         worn = {i: shapes[i].geometry.shape for i in involved}
         self.terrains = {i: Terrain.of(shape) for i, shape in worn.items() if isinstance(shape, HeightField)}
         self.solids = {i: solid_of(shape) for i, shape in worn.items() if i not in self.terrains}
         self.spheres = {i: (terrain.centre, terrain.radius) for i, terrain in self.terrains.items()}
+        self.hulls: dict[int, Hull] = {}
         for i, solid in self.solids.items():
             if isinstance(solid, Hull) and self._kind[i] == rec.MESH:
                 centre = (solid.points.min(axis=0) + solid.points.max(axis=0)) / 2.0
-                self.solids[i] = moved = replace(solid, points=solid.points - centre)
+                self.solids[i] = self.hulls[i] = moved = replace(solid, points=solid.points - centre)
                 self.spheres[i] = centre, float(np.linalg.norm(moved.points, axis=1).max())
         self._grounds = {i: TerrainPairs(self._coal, terrain) for i, terrain in self.terrains.items()}
         self._geometry: dict[int, Any] = {}
-        # A direction that kept two shapes apart may do so again.
-        self._apart: dict[tuple[int, int], Array] = {}
 
     def contacts(self, ID: Indices, XD: Array) -> tuple[Indices, Array]:
         """Return rows and records of all contacts of the candidates that the kernel has left out."""
-        at = ID[rec.CANDIDATES]
+        at = ID[rec.FOREIGNERS]
         rows: list[tuple[int, ...]] = []
         records: list[Array] = []
-        for candidate in ID[at : at + ID[rec.N_CANDIDATES]].tolist():
+        for candidate in ID[at : at + ID[rec.N_FOREIGN]].tolist():
             i, j = divmod(candidate, len(self._kind))
-            if tuple(sorted(self._kind[[i, j]].tolist())) in rec.FOREIGN:
-                material = int(self._rules.table[self._rules.shape_class[i], self._rules.shape_class[j]]) >> 1
-                bodies = [int(ID[ID[rec.SHAPES] + k * rec.SHAPE_ROW + rec.S_BODY]) for k in (i, j)]
-                touches = self._meet(ID, XD, i, j)
-                side = 0.5 * (float(self._rules.holds[i]) - float(self._rules.holds[j]))
-                for feature, n, point, gap in _distinct(touches, float(XD[rec.MARGIN])):
-                    rows.append((*bodies, candidate * rec.FEATURES + feature, material))
-                    records.append(self._record(n, point + side * gap * n, gap, material))
+            material = int(self._rules.table[self._rules.shape_class[i], self._rules.shape_class[j]]) >> 1
+            bodies = [int(ID[ID[rec.SHAPES] + k * rec.SHAPE_ROW + rec.S_BODY]) for k in (i, j)]
+            touches = self._meet(ID, XD, i, j)
+            side = 0.5 * (float(self._rules.holds[i]) - float(self._rules.holds[j]))
+            for feature, n, point, gap in _distinct(touches, float(XD[rec.MARGIN])):
+                rows.append((*bodies, candidate * rec.FEATURES + feature, material))
+                records.append(self._record(n, point + side * gap * n, gap, material))
         table = np.array(rows, dtype=np.int64).reshape(-1, rec.CONTACT_ROW)
         return table, np.array(records, dtype=np.float64).reshape(-1, RECORD)
 
@@ -91,29 +91,12 @@ class CoalPairs:
         """Return the contacts of two shapes, with normals from B to A."""
         margin, places = float(XD[rec.MARGIN]), {i: _place(ID, XD, i) for i in (a, b)}
         for ground, other, side in ((b, a, 1.0), (a, b, -1.0)):
-            if self._kind[ground] == rec.PLANE:
-                return [self._on_plane(self._placed(other, *places[other]), *places[ground], side, margin)]
             if ground in self._grounds:
                 body = self._placed(other, *places[other])
                 touches = self._grounds[ground].contacts(*places[ground], body, margin)
                 return [Touch(side * n, patch) for n, patch in touches]
-        first, second = self._placed(b, *places[b]), self._placed(a, *places[a])
-        n = self._apart.get((a, b))
-        if n is not None and separation(first, second, n) > margin:
-            return []
-        n, patch = meet(self._coal, first, second, margin)
-        self._apart[a, b] = n
+        n, patch = meet(self._coal, self._placed(b, *places[b]), self._placed(a, *places[a]), margin)
         return [Touch(n, patch)]
-
-    def _on_plane(self, mesh: Placed, R: Array, x: Array, side: float, margin: float) -> Touch:
-        """Return the vertices of a hull within the margin of a half-space at R, x."""
-        hull, n = mesh.solid, R[:, 2]
-        assert isinstance(hull, Hull)
-        points = mesh.x + hull.points @ mesh.R.T
-        heights = (points - x) @ n
-        near = np.flatnonzero(heights <= margin)
-        patch = Patch(points[near] - 0.5 * heights[near, None] * n, heights[near], (1 + near).tolist())
-        return Touch(side * n, reduced(patch, points[near] @ R[:, :2]))
 
     def _placed(self, i: int, R: Array, x: Array) -> Placed:
         """Return a solid at a place; as coal has it it is made once."""
@@ -122,11 +105,11 @@ class CoalPairs:
         return Placed(self.solids[i], self._geometry.get(i), R, x)
 
 
-def _foreign_pairs(kind: Indices, rules: Rules) -> list[tuple[int, int]]:
-    """Return all pairs of shapes that may meet and have no closed form."""
+def _pairs(kind: Indices, rules: Rules, met: Set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return all pairs of shapes that may meet of which the kinds are among `met`, the lower one first."""
     found = []
     for i in np.flatnonzero(kind >= rec.CAPSULE).tolist():
-        others = [k for k in range(rec.N_KINDS) if (min(kind[i], k), max(kind[i], k)) in rec.FOREIGN]
+        others = [k for k in range(rec.N_KINDS) if (min(kind[i], k), max(kind[i], k)) in met]
         partners = np.flatnonzero(np.isin(kind, others))
         found += [(i, int(j)) for j in partners[rules.allowed(i, partners)]]
     return found

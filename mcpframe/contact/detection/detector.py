@@ -84,7 +84,9 @@ class Detector:
         self.materials: tuple[Material, ...] = rules.materials
         self._foreign = CoalPairs(self.shapes, rules)
         self.memory = rec.MEMORY
-        self.ID, self.XD = pack(self.tree.skeleton, self.shapes, rules, self._foreign.spheres)
+        self.ID, self.XD = pack(
+            self.tree.skeleton, self.shapes, rules, self._foreign.spheres, self._foreign.hulls
+        )
         self.laws = tuple(material.law for material in self.materials)
 
     def __repr__(self) -> str:

@@ -13,8 +13,8 @@ N_SHAPES, N_FIXED, N_BOUNDED = MEMORY.count("shape"), MEMORY.count(), MEMORY.cou
 N_PLANES, N_CLASSES = MEMORY.count("plane"), MEMORY.count("shape_class")
 """N_FIXED: shapes of the world, which come first and never move; N_BOUNDED: all but half-spaces."""
 N_CANDIDATES, N_CONTACTS, N_FOREIGN, N_TESTS = MEMORY.counts(4)
-"""Found by the last call: pairs whose bounding spheres meet, contacts, candidates without a closed form, and
-tests of bounding spheres. Both first counts go on past the room that there is."""
+"""Found by the last call: pairs whose bounding spheres meet, contacts, candidates without a closed form that
+may be within the margin, tests of bounding spheres. Both first counts go on past the room that there is."""
 MAX_CANDIDATES, MAX_CONTACTS, AXIS = MEMORY.count("candidate"), MEMORY.count("contact"), MEMORY.count()
 """Room in the tables; the axis of the last sweep, -1 before the first."""
 GIVEN = MEMORY.count()
@@ -23,11 +23,14 @@ MARGIN = MEMORY.number()
 """The largest gap of a contact, m; the caller may write another before each call."""
 
 # Row of SHAPES.
-S_KIND, S_BODY, S_PART, S_ABOVE, S_FIXED, S_CLASS, S_HOLDS, SHAPE_ROW = range(8)
+S_KIND, S_BODY, S_PART, S_ABOVE, S_FIXED, S_CLASS, S_HOLDS, S_VERTEX, S_END, SHAPE_ROW = range(10)
 """Body of the multibody kernels, -1 for the world; the part, and that of the neighbour which carries it, -1
-for none; whether the part is fixed to the world; whether points of contacts lie on its surface."""
+for none; whether the part is fixed to the world; whether points of contacts lie on its surface; of a mesh its
+first vertex, and the one after its last."""
 SHAPES = MEMORY.integers("shape", SHAPE_ROW)
 ORDER, PLANES, CANDIDATES = MEMORY.integers("bounded"), MEMORY.integers("plane"), MEMORY.integers("candidate")
+FOREIGNERS = MEMORY.integers("candidate")
+"""The N_FOREIGN candidates that are left to `coal_pairs`."""
 # S_KIND, in the order in which the narrow phase takes a pair.
 PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH, HEIGHTFIELD = range(8)
 N_KINDS = 8
@@ -39,7 +42,7 @@ FOREIGN = frozenset(
         (CYLINDER, CYLINDER),
         (CYLINDER, BOX),
     }
-    | {(kind, MESH) for kind in range(MESH + 1)}
+    | {(kind, MESH) for kind in range(SPHERE, MESH + 1)}
     | {(kind, HEIGHTFIELD) for kind in range(SPHERE, HEIGHTFIELD)}
 )
 """Pairs without a closed form; heightfields do not meet half-spaces and each other."""
@@ -57,6 +60,10 @@ P_AXIS = P_ROTATION + 2 * VECTOR
 """The z axis: normal of a half-space, axis of a capsule or cylinder."""
 FRAMES, PLACES = MEMORY.doubles("shape", FRAME), MEMORY.doubles("shape", PLACE)
 STARTS = MEMORY.doubles("shape")
+# Convex hulls of meshes, one after the other: vertices in the frames of their shapes, and the numbers of
+# those that share an edge with each, which begin at AROUND.
+VERTICES, AROUND = MEMORY.doubles("vertex", VECTOR), MEMORY.integers("vertex + 1")
+NEIGHBOURS = MEMORY.integers("neighbour")
 
 # Row of MATERIALS.
 M_MU, M_RESTITUTION, MATERIAL = range(3)

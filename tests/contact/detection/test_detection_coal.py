@@ -295,6 +295,36 @@ def test_shapes_that_were_far_apart_meet_all_the_same(box_mesh):
         assert all(contact.gap == pytest.approx(x - 1.0, abs=1e-9) for contact in contacts)
 
 
+def stone(tmp_path, rng):
+    """Return a mesh of random points of about a metre."""
+    path = tmp_path / f"stone{len(list(tmp_path.iterdir()))}.obj"
+    points = rng.standard_normal((60, 3)) * rng.uniform(0.2, 0.6, 3)
+    lines = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in points]
+    path.write_text("\n".join([*lines, *(f"f {i + 1} {i + 2} {i + 3}" for i in range(58))]) + "\n")
+    return Mesh(str(path))
+
+
+@pytest.mark.parametrize(
+    "kinds", [*ROUND_PAIRS, (Mesh, Mesh), (Sphere, Mesh), (Mesh, Cylinder)], ids=pair_name
+)
+def test_kernels_leave_to_coal_what_is_within_the_margin_and_little_else(rng, tmp_path, kinds):
+    """Never less; of pairs that are further apart by more than a hundredth of their sizes nothing."""
+    told, far = 0, 0
+    for _ in range(6):
+        shapes = [stone(tmp_path, rng) if kind is Mesh else random_shape(rng, kind) for kind in kinds]
+        found, near = Found(*shapes), Found(*shapes)
+        for spread in (0.8, 1.2, 1.8, 2.5):
+            poses = random_pose(rng, spread), random_pose(rng, spread)
+            gap = near.at(*poses, margin=20.0).gap.min()
+            for margin in (0.0, 0.05, 0.3):
+                found.at(*poses, margin)
+                left = int(found.detector.ID[rec.N_FOREIGN])
+                assert left or gap > margin
+                far += gap > margin + 0.01
+                told += gap > margin + 0.01 and not left
+    assert told == far > 10
+
+
 @pytest.mark.parametrize(
     "solid", [Rod(0.5, 0.0), Rod(0.5, 1.0), Bar(0.5, 1.0), solid_of(Box((1, 2, 3)))], ids=str
 )

@@ -3,6 +3,7 @@
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
+from mcpframe.contact.detection.kernels.apart import are_apart
 from mcpframe.contact.detection.kernels.box import box_box
 from mcpframe.contact.detection.kernels.broad_phase import (
     find_candidates,
@@ -19,6 +20,7 @@ from mcpframe.contact.detection.kernels.ellipsoid import (
     plane_ellipsoid,
     sphere_ellipsoid,
 )
+from mcpframe.contact.detection.kernels.mesh import plane_mesh
 from mcpframe.contact.detection.kernels.plane import plane_box, plane_capsule, plane_cylinder, plane_sphere
 from mcpframe.contact.detection.kernels.sphere import (
     sphere_box,
@@ -33,9 +35,11 @@ from mcpframe.contact.detection.records import (
     CYLINDER,
     ELLIPSOID,
     FEATURES,
+    FOREIGNERS,
     GIVEN,
     MARGIN,
     MAX_CONTACTS,
+    MESH,
     N_CANDIDATES,
     N_CONTACTS,
     N_FOREIGN,
@@ -56,8 +60,11 @@ from mcpframe.jit.lanes import get, put
 
 
 @callee
-def meet(ID, XD, pair, kind_1, a, kind_2, b):
-    """Add the contacts of two shapes, kind_1 <= kind_2; return False where there is no closed form."""
+def meet(ID, XD, pair, kind_1, a, kind_2, b, row):
+    """Add the contacts of two shapes, kind_1 <= kind_2; return False where there is no closed form.
+
+    `row` is that of the second.
+    """
     if kind_1 == PLANE:
         if kind_2 == SPHERE:
             plane_sphere(ID, XD, pair, a, b)
@@ -69,6 +76,8 @@ def meet(ID, XD, pair, kind_1, a, kind_2, b):
             plane_cylinder(ID, XD, pair, a, b)
         elif kind_2 == BOX:
             plane_box(ID, XD, pair, a, b)
+        elif kind_2 == MESH:
+            plane_mesh(ID, XD, pair, row, a, b)
         else:
             return False
     elif kind_1 == SPHERE:
@@ -101,7 +110,7 @@ def meet(ID, XD, pair, kind_1, a, kind_2, b):
 
 @callee
 def meet_candidate(ID, XD, candidate):
-    """Add the contacts of a candidate pair, sorted; return False where there is no closed form."""
+    """Add the contacts of a candidate pair, sorted; return False where others have to tell them."""
     i, j = candidate // ID[N_SHAPES], candidate % ID[N_SHAPES]
     row_a, row_b = ID[SHAPES] + i * SHAPE_ROW, ID[SHAPES] + j * SHAPE_ROW
     kind_a, kind_b = get(ID, row_a + S_KIND), get(ID, row_b + S_KIND)
@@ -111,20 +120,22 @@ def meet_candidate(ID, XD, candidate):
     first, side = ID[N_CONTACTS], 0.5 * (get(ID, row_a + S_HOLDS) - get(ID, row_b + S_HOLDS))
     if kind_b <= kind_a:
         pair = Pair(key, body_a, body_b, material, 1.0, margin, side)
-        known = meet(ID, XD, pair, kind_b, b, kind_a, a)
+        known = meet(ID, XD, pair, kind_b, b, kind_a, a, row_a)
     else:
         pair = Pair(key, body_a, body_b, material, -1.0, margin, side)
-        known = meet(ID, XD, pair, kind_a, a, kind_b, b)
+        known = meet(ID, XD, pair, kind_a, a, kind_b, b, row_b)
     if ID[N_CONTACTS] > first + 1:
         sort_features(ID, XD, first)
-    return known
+    return known or are_apart(ID, XD, i, j, margin)
 
 
 @callee
 def meet_candidates(ID, XD):
     """Add the contacts of all candidates; return their number, or ROOM."""
     for k in range(ID[N_CANDIDATES]):
-        if not meet_candidate(ID, XD, get(ID, ID[CANDIDATES] + k)):
+        candidate = get(ID, ID[CANDIDATES] + k)
+        if not meet_candidate(ID, XD, candidate):
+            put(ID, ID[FOREIGNERS] + ID[N_FOREIGN], candidate)
             put(ID, N_FOREIGN, ID[N_FOREIGN] + 1)
     return ID[N_CONTACTS] if ID[N_CONTACTS] <= ID[MAX_CONTACTS] else ROOM
 
@@ -137,8 +148,8 @@ def detect(I, X, ID, XD):
 
     Returns:
         their number, or ROOM where the tables are too small: then N_CANDIDATES or N_CONTACTS says how much
-        room it takes, `packing.with_room` makes it, and the call is to be repeated. N_FOREIGN candidates have
-        no closed form: they are left to `coal_pairs`.
+        room it takes, `packing.with_room` makes it, and the call is to be repeated. N_FOREIGN candidates
+        have no closed form and may be within the margin: they are left to `coal_pairs`.
     """
     put(ID, N_CONTACTS, 0)
     put(ID, N_FOREIGN, 0)
