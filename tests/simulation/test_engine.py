@@ -11,6 +11,7 @@ from mcpframe.scene.settings import Output
 from mcpframe.simulation import engine as engine_module
 from mcpframe.simulation.engine import Engine
 from mcpframe.simulation.rules import ROUNDING
+from mcpframe.spatial.transforms import rotation_from_rpy
 
 SAME = 1e-9
 """Coordinates of two engines that round differently, after some hundred steps and a few impacts, which each
@@ -229,6 +230,20 @@ def test_room_is_made_for_more_contacts_than_expected():
     assert (block.n_contacts == 32).all()
     assert engine._work.capacity >= 32
     np.testing.assert_allclose(block.theta[-1], model.neutral(), atol=1e-12)
+
+
+def test_a_fast_body_that_is_near_more_than_there_is_room_for_lands_all_the_same():
+    """What is deep is looked for far around: 192 corners are near two planes, with room for 176."""
+    rungs = [Geometry(Box((0.1, 0.1, 0.1)), mf.Pose((0.2 * k, 0, 0))) for k in range(12)]
+    ladder = mf.Link(
+        "ladder", hinge=mf.Hinge("prismatic", (0, 0, 1)), mass=1.0, inertia=np.eye(3), geometry=rungs
+    )
+    wall = Geometry(Plane(), mf.Pose((-0.2, 0, 0), rotation_from_rpy((0, np.pi / 2, 0))))
+    model = mf.Model([ladder], gravity=(0, 0, 0), geometry=(Geometry(Plane()), wall))
+    engine = Engine(mf.Scene(model, theta=[0.2], theta_dot=[-400.0]))
+    block = run(engine, 3)
+    assert block.theta[-1, 0] == pytest.approx(0.05, abs=1e-6)
+    assert abs(block.theta_dot[-1, 0]) < 1e-9
 
 
 def test_only_some_steps_are_recorded_with_the_impulses_of_all():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from mcpframe.contact.contact import GAP, RECORD, RESTITUTION
 from mcpframe.contact.detection.records import C_KEY, C_MATERIAL, CONTACT_ROW
 from mcpframe.contact.detection.records import CONTACTS as FOUND_CONTACTS
+from mcpframe.contact.detection.records import MAX_CONTACTS as FOUND_ROOM
 from mcpframe.contact.detection.records import N_CONTACTS as FOUND
 from mcpframe.contact.detection.records import RECORDS as FOUND_RECORDS
 from mcpframe.contact.law_kernel import LAW_ROW
@@ -460,5 +461,5 @@ def found_key(run, i):
 
 @inline
 def n_found(run):
-    """Return how many contacts the last detection has found."""
-    return run.ID[FOUND]
+    """Return how many contacts of the last detection are there: without room not all that it has counted."""
+    return min(run.ID[FOUND], run.ID[FOUND_ROOM])
