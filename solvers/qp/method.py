@@ -22,15 +22,13 @@ than at a solution unless M is symmetric.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-import cvxpy as cp
 from pydantic import Field, field_validator
 
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.problem.problems import MixedLCP
-from mcpframe.solvers.qp.friction import solve_cone
-from mcpframe.solvers.qp.mixed import solve_mixed
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim
 
@@ -52,10 +50,16 @@ class QP(AbstractSolver):
     @field_validator("backend")
     @classmethod
     def _is_installed(cls, backend: str) -> str:
-        installed = sorted(cp.installed_solvers())
+        import cvxpy  # takes a second, which listing plugins need not
+
+        installed = sorted(cvxpy.installed_solvers())
         if backend.upper() not in installed:
             raise ValueError(f"not installed here; there are {', '.join(installed)}")
         return backend.upper()
+
+    def model_post_init(self, context: Any) -> None:
+        """Import what solves, with its kernels, before a clock runs."""
+        _methods()
 
     def why_unsupported(self, problem: Any) -> str:
         """Return why the problem or the backend does not fit."""
@@ -66,6 +70,15 @@ class QP(AbstractSolver):
         return super().why_unsupported(problem)
 
     def _solve(self, problem: Any, request: Request) -> Claim:
+        solve_cone, solve_mixed = _methods()
         if isinstance(problem, FrictionProblem):
             return solve_cone(problem, request, self.backend, self.max_programs)
         return solve_mixed(problem, request, self.backend, self.max_programs)
+
+
+def _methods() -> tuple[Callable[..., Claim], Callable[..., Claim]]:
+    """Return what solves friction problems and mixed LCPs, imported with cvxpy."""
+    from mcpframe.solvers.qp.friction import solve_cone
+    from mcpframe.solvers.qp.mixed import solve_mixed
+
+    return solve_cone, solve_mixed

@@ -36,10 +36,11 @@ def test_guides_need_no_name_but_public_ones():
         assert not re.search(r"^ *(from|import) mcpframe\.", text, re.MULTILINE), guide
 
 
-def test_listing_names_imports_nothing():
-    """What brings kernels with it is imported when it is asked for, not when it is listed."""
-    asks = "import sys, mcpframe; dir(mcpframe); assert 'mcpframe.simulation.simulate' not in sys.modules"
-    subprocess.run([sys.executable, "-c", asks], check=True)
+def test_listing_names_and_solvers_imports_nothing():
+    """What brings kernels or cvxpy with it is imported when it is asked for, not when it is listed."""
+    asks = "import sys, mcpframe as mf; dir(mf); assert mf.available_solvers()['qp'] == ''"
+    later = "assert not {'mcpframe.simulation.simulate', 'cvxpy'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", f"{asks}; {later}"], check=True)
 
 
 def test_a_paper_is_named_in_full_at_its_first_mention_only():
