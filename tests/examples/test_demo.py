@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from benchmark_modules import HANGS
+from run_programs import outcome
 
 import mcpframe as mf
 
@@ -18,6 +19,13 @@ def run(script: str, *arguments: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"MPLBACKEND": "Agg"}
     command = [sys.executable, str(ROOT / "examples" / script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=HANGS)
+
+
+def demo(*arguments: str) -> str:
+    """Run the demo in this process, which has its kernels already; return what it prints."""
+    done = outcome(str(ROOT / "examples" / "demo.py"), *arguments)
+    assert done["status"] == 0, done["error"]
+    return done["out"]
 
 
 TABLE_2 = """
@@ -48,24 +56,21 @@ def test_the_demo_runs_again_with_one_word_changed_and_names_the_report_to_open(
     table2.write_text(TABLE_2)
     solvers.write_text(SOLVERS)
     options = ("--out", str(out), "--table2", str(table2), "--study", str(solvers))
-    done = run("demo.py", *options)
-    assert done.returncode == 0, done.stderr
-    assert "A robot lands" in done.stdout
+    said = demo(*options)
+    assert "A robot lands" in said
     assert (out / "robot" / "landing.png").read_bytes().startswith(b"\x89PNG")
     assert mf.Trajectory.load(out / "robot").impacts.time.size > 4
     report = out / "solvers" / "report.md"
-    assert f"Open {report.with_suffix('.html')} in a browser." in done.stdout
+    assert f"Open {report.with_suffix('.html')} in a browser." in said
     assert (report.parent / "study.sqlite").is_file(), "links to saved problems are seen from this folder"
-    assert f'change "lemke" to "path" in {solvers}' in done.stdout
-    assert "solve all 2 problems." in " ".join(done.stdout.split())
+    assert f'change "lemke" to "path" in {solvers}' in said
+    assert "solve all 2 problems." in " ".join(said.split())
     text = report.read_text()
     assert "## Speed-up" in text
     assert "## Simulated seconds per second of wall clock" in text
 
     solvers.write_text(SOLVERS.replace("lemke", "path"))
-    done = run("demo.py", *options)
-    assert done.returncode == 0, done.stderr
-    assert f'change "path" to "lemke" in {solvers}' in done.stdout
+    assert f'change "path" to "lemke" in {solvers}' in demo(*options)
     assert "| path |" in report.read_text()
     assert "| lemke |" not in report.read_text()
 

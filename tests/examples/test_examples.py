@@ -1,10 +1,9 @@
 """Every example runs; those that are commands of the Makefile explain themselves."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
+from run_programs import outcome
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMANDS = [
@@ -30,34 +29,23 @@ MODELS = sorted((EXAMPLES / "mcp").glob("*.py"))
 """Complementarity models of the literature; each checks its published solution."""
 
 
-PROGRAMS = Path(__file__).parents[1] / "support" / "run_programs.py"
+def name_of(path):
+    return path.stem
 
 
-def outcomes(programs, folder):
-    """Run programs in one process; return what became of each, by its path."""
-    finished = subprocess.run(
-        [sys.executable, str(PROGRAMS), str(folder)],
-        input=json.dumps([[str(part) for part in program] for program in programs]),
-        env=os.environ | {"PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-    )
-    assert finished.returncode == 0, finished.stderr
-    return {program[0]: found for program, found in zip(programs, json.loads(finished.stdout), strict=True)}
+@pytest.mark.parametrize("path", [*(FIRST_STEPS / f"{name}.py" for name in SHORT), *MODELS], ids=name_of)
+def test_a_short_example_runs_and_prints_and_leaves_nothing_behind(path, registries):
+    found = outcome(str(path))
+    assert found["status"] == 0, found["error"]
+    assert found["out"]
+    assert not found["left"]
 
 
-def test_short_examples_run_and_print_and_leave_nothing_behind(tmp_path):
-    paths = [*(FIRST_STEPS / f"{name}.py" for name in SHORT), *MODELS]
-    for path, found in outcomes([[path] for path in paths], tmp_path).items():
-        assert found["status"] == 0, f"{path}: {found['error']}"
-        assert found["out"], path
-        assert not found["left"], path
-
-
-def test_commands_explain_themselves(tmp_path):
-    for path, found in outcomes([[path, "--help"] for path in COMMANDS], tmp_path).items():
-        assert found["status"] == 0, f"{path}: {found['error']}"
-        assert "usage" in found["out"].lower(), path
+@pytest.mark.parametrize("path", COMMANDS, ids=name_of)
+def test_a_command_explains_itself(path):
+    found = outcome(str(path), "--help")
+    assert found["status"] == 0, found["error"]
+    assert "usage" in found["out"].lower()
 
 
 def test_every_example_is_run_by_a_test():

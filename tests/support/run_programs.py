@@ -1,15 +1,11 @@
-"""Run programs one after the other in this process, each as ``python FILE ...`` would in an empty folder.
+"""Run programs in this process, each as ``python FILE ...`` would in an empty folder.
 
-    python run_programs.py FOLDER < programs.json > outcomes.json
-
-Programs are lists [file, arguments ...]; an outcome is {"status", "out", "error", "left"}, what is left being
-the names of files that it made. All that programs share is imported once: a process each would spend most of
-its time on that.
+All that programs share is imported once, and kernels are loaded once: a process each would spend most of its
+time on that.
 """
 
 import contextlib
 import io
-import json
 import os
 import runpy
 import sys
@@ -18,11 +14,11 @@ import traceback
 from pathlib import Path
 
 
-def outcome(file, *arguments, folder):
-    """Run one program and return what became of it."""
+def outcome(file, *arguments):
+    """Run a program; return {"status", "out", "error", "left"}, the last being names of files it has made."""
     out, error = io.StringIO(), io.StringIO()
     with (
-        tempfile.TemporaryDirectory(dir=folder) as empty,
+        tempfile.TemporaryDirectory() as empty,
         contextlib.chdir(empty),
         _as_main(file, arguments),
         contextlib.redirect_stdout(out),
@@ -60,8 +56,3 @@ def _as_main(file, arguments):
             origin = getattr(sys.modules[name], "__file__", None) or ""
             if "examples" in Path(origin).parts:
                 del sys.modules[name]
-
-
-if __name__ == "__main__":
-    programs = json.load(sys.stdin)
-    json.dump([outcome(*program, folder=sys.argv[1]) for program in programs], sys.stdout)
