@@ -38,7 +38,7 @@ warmup: $(STAMP)  ## compile the kernels, once (JOBS=2 at a time)
 	$(BIN)/mcpframe warmup --jobs $(JOBS)
 
 test: warmup  ## run the tests, but the slow ones (JOBS=2 at a time)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: warmup  ## run the slow tests: benchmarks with peers, ten kills, kernels by Numba alone, ...
 	$(BIN)/python -m pytest -n $(JOBS) -m slow

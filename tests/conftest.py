@@ -1,4 +1,4 @@
-"""What all tests share: quiet kernels, one thread per linear algebra call, a registry that forgets."""
+"""What all tests share: quiet kernels, one thread in linear algebra, registries that forget, an order."""
 
 import os
 
@@ -7,11 +7,39 @@ for _library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mcpframe.solving.registry import CONTACT_LAWS, FORMULATIONS, SOLVERS
+
+LONG = (
+    "examples/test_tutorial.py",
+    "packaging/test_docs.py",
+    "studies/test_study_runner.py",
+    "packaging/test_packaging.py",
+    "examples/test_demo.py",
+    "studies/test_study_dask.py",
+    "packaging/test_platforms.py",
+    "examples/test_plugin_example.py",
+    "solving/test_foreign_plugin.py",
+    "simulation/recording/test_resume.py",
+    "studies/test_study_slurm.py",
+    "examples/test_first_hour.py",
+    "truth/test_truth_agreement.py",
+    "simulation/test_engine.py",
+    "examples/test_fuzz.py",
+    "studies/test_store.py",
+    "studies/test_study_kill.py",
+)
+"""Files of ten seconds and more, most of them for processes that they start."""
+RANK = {(Path(__file__).parent / name).resolve(strict=True): rank for rank, name in enumerate(LONG)}
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes long, lest a worker be left alone with it at the end."""
+    items.sort(key=lambda item: RANK.get(item.path, len(RANK)))
 
 
 @pytest.fixture

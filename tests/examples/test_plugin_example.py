@@ -25,6 +25,8 @@ IN_WHOLE = {
     "tests/test_study.py",
 }
 """Files that the tutorial shows from the first line to the last, in parts."""
+SOLVER = "douglas_rachford"
+CHECK = ["study", "check", f"{PACKAGE}/study.toml"]
 
 
 def shown():
@@ -64,37 +66,38 @@ def test_the_tutorial_shows_all_that_the_package_runs():
     assert {str(path.relative_to(PACKAGE)) for path in sources} <= IN_WHOLE
 
 
-def test_the_programs_between_run_one_after_the_other(environment):
+@pytest.fixture(scope="module")
+def said(environment):
+    """What one process there says: the programs between, then commands; none of them may fail."""
     program = "\n".join(OTHER_PYTHON.findall(TUTORIAL.read_text()))
-    run = environment.run(program, folder=PACKAGE)
+    commands = [f"assert main({words}) == 0" for words in (["list", "conveyor"], ["list", SOLVER], CHECK)]
+    code = "\n".join([program, "from mcpframe.cli import main", *commands])
+    run = environment.run(code, folder=PACKAGE)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.count("0.003924 m/s") == 7  # mu g dt, in every formulation
-    assert "laid_box: x = 0.673 m" in run.stdout  # v t - v^2 / (2 mu g), and half a step
-    assert "SOLVED" in run.stdout
+    return run.stdout
 
 
-def test_the_command_line_lists_both_plugins_with_their_options(environment):
-    names = ("conveyor", "douglas_rachford")
-    code = f"from mcpframe.cli import main; raise SystemExit(max(main(['list', name]) for name in {names}))"
-    run = environment.run(code)
-    assert run.returncode == 0, run.stderr
-    assert "speed_1" in run.stdout
-    assert "max_iterations" in run.stdout
-    assert "not available" not in run.stdout
+def test_the_programs_between_run_one_after_the_other(said):
+    assert said.count("0.003924 m/s") == 7  # mu g dt, in every formulation
+    assert "laid_box: x = 0.673 m" in said  # v t - v^2 / (2 mu g), and half a step
+    assert "SOLVED" in said
+
+
+def test_the_command_line_lists_both_plugins_with_their_options(said):
+    assert "speed_1" in said
+    assert "max_iterations" in said
+    assert "not available" not in said
 
 
 def test_they_are_unknown_outside_that_environment():
     assert "coulomb" in mf.available_contact_laws()
     assert "conveyor" not in mf.available_contact_laws()
-    assert "douglas_rachford" not in mf.available_solvers()
+    assert SOLVER not in mf.available_solvers()
 
 
-def test_its_study_is_read_there_and_refused_where_the_package_is_missing(environment, capsys):
-    words = ["study", "check", f"{PACKAGE}/study.toml"]
-    there = environment.run(f"from mcpframe.cli import main; raise SystemExit(main({words}))")
-    assert there.returncode == 0, there.stderr
-    assert "840 rows" in there.stdout
-    assert main(words) == 2
+def test_its_study_is_read_there_and_refused_where_the_package_is_missing(said, capsys):
+    assert "840 rows" in said
+    assert main(CHECK) == 2
     assert "study.toml: line" in capsys.readouterr().err
 
 

@@ -49,14 +49,15 @@ def owner(path):
     return "mcpframe" if parts[0] == "__init__" else parts[0]
 
 
-def without_type_checking(tree):
-    """Drop blocks that only a type checker reads: they import nothing."""
-    for node in ast.walk(tree):
-        for block in ("body", "orelse"):
-            if isinstance(getattr(node, block, None), list):
-                kept = [child for child in getattr(node, block) if not is_type_checking(child)]
-                setattr(node, block, kept)
-    return tree
+def statements(body):
+    """All statements of a block, also inside functions, but for blocks that only a type checker reads."""
+    for node in body:
+        if not is_type_checking(node):
+            yield node
+            for block in ("body", "orelse", "finalbody"):
+                yield from statements(getattr(node, block, ()))
+            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                yield from statements(part.body)
 
 
 def is_type_checking(node):
@@ -70,7 +71,7 @@ def imported_names(path):
 
 
 def _imported_names(path):
-    for node in ast.walk(without_type_checking(ast.parse(path.read_text()))):
+    for node in statements(ast.parse(path.read_text()).body):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -128,5 +129,7 @@ def test_the_walk_sees_imports_inside_functions_and_not_those_of_type_checkers(t
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from mcpframe import hidden\n"
         "def f():\n    import mcpframe.solvers.lemke.method\n    from mcpframe import cli\n"
+        "try:\n    pass\nexcept ImportError:\n    from mcpframe import view\n"
+        "match f:\n    case None:\n        from mcpframe import scene\n"
     )
-    assert set(imported_owners(path)) == {"solvers", "cli"}
+    assert set(imported_owners(path)) == {"solvers", "cli", "view", "scene"}
