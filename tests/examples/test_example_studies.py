@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from in_this_process import InThisProcess
 
 import mcpframe as mf
 from mcpframe.cli import main
@@ -13,9 +14,6 @@ from mcpframe.studies.corpora.recipes import make_corpus
 from mcpframe.studies.report.entries import merge
 from mcpframe.studies.report.published import tables_of
 from mcpframe.studies.report.wording import NOTHING
-from mcpframe.studies.running.executors.local import run_chain
-from mcpframe.studies.running.machine import provenance
-from mcpframe.studies.running.task import Bench
 from mcpframe.studies.study.study_file import load_study
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -28,24 +26,6 @@ AT_ONCE = "contact_models"
 """Scenes in which bodies touch from the start; others need a second and more."""
 EMPTY = {(0, "ours, lemke"), *((edges, "ours, cone") for edges in (4, 8, 16, 32))}
 """Cells that have no figure: pivoting takes no exact cones, `cone` nothing else."""
-
-
-class InThisProcess:
-    """Runs units one after another, here: the tests need no clocks and start no workers."""
-
-    def describe(self):
-        return {"name": "in this process", "workers": 1}
-
-    def provenance(self):
-        return provenance()
-
-    def run(self, context, chains):
-        bench = Bench(context)
-        for chain in chains:
-            yield from run_chain(bench, chain)
-
-    def close(self):
-        pass
 
 
 @pytest.fixture(autouse=True)

@@ -141,8 +141,16 @@ def test_a_solution_of_one_formulation_solves_all_others(scene: Scene, law):
     assert_agreement(everywhere)
 
 
-@pytest.mark.parametrize("solver", sorted(mf.available_solvers()))
-@every_law
+MANY_FACES = {("coulomb, eight directions", "enum"), ("rolling", "enum")}
+"""A thousand faces and more to look at; other laws have friction and spin on fewer."""
+TAKEN = [
+    pytest.param(law, solver, marks=[pytest.mark.slow] * ((law, solver) in MANY_FACES))
+    for law in LAWS
+    for solver in sorted(mf.available_solvers())
+]
+
+
+@pytest.mark.parametrize(("law", "solver"), TAKEN)
 def test_every_law_is_taken_by_every_solver(law, solver):
     """One sphere that slides and spins; enumeration takes problems of this size only."""
     state = systems.sphere().state(theta_dot=[1.0, 0.2, 0.0, 0.5, 0.0, 1.0])

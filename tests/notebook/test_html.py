@@ -7,6 +7,7 @@ import casadi
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from in_this_process import InThisProcess
 from runs import header, steps
 from storage import friction_problem, global_friction_problem
 
@@ -140,7 +141,7 @@ name = "pgs"
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     (folder / "small.toml").write_text(STUDY)
-    return mf.run_study(folder / "small.toml", workers=1, out=folder / "out")
+    return mf.run_study(folder / "small.toml", executor=InThisProcess(), out=folder / "out")
 
 
 def test_results_and_studies_are_short(results):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from in_this_process import InThisProcess
 
 from mcpframe import OptionError
 from mcpframe.studies.file_names import file_name, is_within
@@ -55,7 +56,7 @@ def test_a_study_stays_in_the_current_folder_whatever_its_name(name, tmp_path, m
     here.mkdir(parents=True)
     monkeypatch.chdir(here)
     study = parse_study(f"name = '{name.format(elsewhere=elsewhere)}'\n{STUDY}")
-    assert is_within(run_study(study, workers=1).folder, here / "out")
+    assert is_within(run_study(study, executor=InThisProcess()).folder, here / "out")
     assert sorted(path.name for path in tmp_path.rglob("*") if here not in (path, *path.parents)) == [
         "a",
         "b",

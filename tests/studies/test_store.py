@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from in_this_process import InThisProcess
 from report_rows import row
 
 from mcpframe.cli import main
@@ -191,7 +192,7 @@ def test_a_study_that_does_not_start_leaves_no_folder(tmp_path, monkeypatch):
     )
     study = parse_study('solvers = ["lemke"]\n[[problems]]\nscene = "up.toml"\n', tmp_path)
     with pytest.raises(OptionError, match="no step of its"):
-        run_study(study, out=tmp_path / "out" / "deep", workers=1)
+        run_study(study, executor=InThisProcess(), out=tmp_path / "out" / "deep")
     assert [path.name for path in tmp_path.iterdir()] == ["up.toml"]
 
 
@@ -202,5 +203,5 @@ def test_a_folder_that_was_there_stays(tmp_path):
     (tmp_path / "out").mkdir()
     study = parse_study('solvers = ["lemke"]\n[[problems]]\nscene = "up.toml"\n', tmp_path)
     with pytest.raises(OptionError, match="no step of its"):
-        run_study(study, out=tmp_path / "out", workers=1)
+        run_study(study, executor=InThisProcess(), out=tmp_path / "out")
     assert (tmp_path / "out").is_dir()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from in_this_process import InThisProcess
 
 import mcpframe as mf
 from mcpframe import systems
@@ -100,7 +101,7 @@ def test_names_that_mislead_and_what_is_no_function_are_refused(registered, name
 
 def test_a_function_of_a_file_makes_the_models(rope_file):
     study = study_of("ropes.py:rope", links=[2, 3], mass=1)
-    results = mf.run_study(study, workers=1, out="out")
+    results = mf.run_study(study, executor=InThisProcess(), out="out")
     assert [row.n_dofs for row in sorted(results.rows, key=lambda row: row.case)] == [2, 2, 3, 3]
     assert {row.system for row in results.rows} == {"rope"}
     assert "ropes.py" in results.header["config"]["problems"]["rope"]["files"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from in_this_process import InThisProcess
 
 import mcpframe as mf
 from mcpframe.exceptions import OptionError
@@ -223,7 +224,7 @@ def test_workers_take_no_modules_from_the_working_folder(tmp_path, monkeypatch):
 
 def test_a_formulation_that_raises_is_a_row(tmp_path):
     text = SMALL.replace('["os", "mc"]', '["breaks"]').replace('["cold", "warm"]', '["cold"]')
-    rows = run(text, tmp_path).rows
+    rows = run_study(parse_study(text), executor=InThisProcess(), out=tmp_path).rows
     assert {row.status for row in rows} == {CRASHED}
     assert {row.reason for row in rows} == {"build: ArithmeticError: it cannot be written"}
 
@@ -290,14 +291,14 @@ def test_steps_of_a_scene_are_recorded_once_and_solved_in_every_formulation(tmp_
         "every = 3\nlimit = 4\n"
     )
     study = parse_study(text, tmp_path)
-    rows = run_study(study, out=tmp_path / "out", workers=1).rows
+    rows = run_study(study, executor=InThisProcess(), out=tmp_path / "out").rows
     assert len(rows) == 2 * 4 * 2 * 2
     assert all(row.ok for row in rows)
     assert {row.system for row in rows} == {"sphere"}
     assert {row.labels["material.mu"] for row in rows} == {0.1, 0.5}
     recordings = sorted((tmp_path / "out" / "recordings").iterdir())
     before = [path.stat().st_mtime_ns for path in recordings]
-    run_study(study, out=tmp_path / "out", workers=1)
+    run_study(study, executor=InThisProcess(), out=tmp_path / "out")
     assert [path.stat().st_mtime_ns for path in recordings] == before
 
 
@@ -307,7 +308,7 @@ def test_a_scene_without_contacts_stops_the_study_and_says_what_to_do(tmp_path):
     )
     text = 'solvers = ["lemke"]\n[[problems]]\nscene = "up.toml"\n'
     with pytest.raises(OptionError, match=r"'up'.*no step of its 0\.01 s has contacts.*run it for longer"):
-        run_study(parse_study(text, tmp_path), out=tmp_path / "out", workers=1)
+        run_study(parse_study(text, tmp_path), executor=InThisProcess(), out=tmp_path / "out")
 
 
 def test_the_store_is_plain_sqlite(small):

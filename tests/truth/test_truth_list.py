@@ -30,13 +30,12 @@
 """
 
 import importlib.util
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmark_modules import HANGS
+from run_programs import outcome
 from truths import MODULES, systems
 
 from mcpframe.exceptions import ModelError
@@ -130,24 +129,20 @@ def test_the_systems_of_a_module_are_those_of_the_list_and_say_what_is_known(mod
 
 def test_the_command_prints_the_table_and_writes_it_as_markdown(tmp_path):
     out = tmp_path / "truth.md"
-    words = [sys.executable, str(SCRIPT), "--only", "four_rows", "--markdown", str(out)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=HANGS)
-    assert done.returncode == 0, done.stderr
-    assert "1 systems, 8 runs, 32 answers, 0 off" in done.stdout
+    done = outcome(str(SCRIPT), "--only", "four_rows", "--markdown", str(out))
+    assert done["status"] == 0, done["error"]
+    assert "1 systems, 8 runs, 32 answers, 0 off" in done["out"]
     assert out.read_text().count("| LCP 4x4: z = (2.8, 0, 0.8, 1.2) | z_") == 1
 
 
-def test_the_command_runs_other_settings_and_tells_what_is_off(tmp_path):
-    words = [sys.executable, str(SCRIPT), "--only", "two_spheres", "--details", "--integrator", "rk4"]
-    done = subprocess.run([*words, "--solver", "auto"], capture_output=True, text=True, timeout=HANGS)
-    assert done.returncode == 0, done.stderr
-    assert "3 runs, 9 answers, 0 off" in done.stdout
-    assert "os-auto-rk4" in done.stdout
-    assert "two-sphere head-on impact" in done.stderr
-    none = subprocess.run(
-        [sys.executable, str(SCRIPT), "--only", "unheard"], capture_output=True, timeout=HANGS
-    )
-    assert none.returncode == 1
+def test_the_command_runs_other_settings_and_tells_what_is_off():
+    other = ("--details", "--integrator", "rk4", "--solver", "auto")
+    done = outcome(str(SCRIPT), "--only", "two_spheres", *other)
+    assert done["status"] == 0, done["error"]
+    assert "3 runs, 9 answers, 0 off" in done["out"]
+    assert "os-auto-rk4" in done["out"]
+    assert "two-sphere head-on impact" in done["error"]
+    assert outcome(str(SCRIPT), "--only", "unheard")["status"] == 1
 
 
 def test_a_run_that_stops_is_an_answer_that_is_off():
