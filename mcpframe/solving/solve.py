@@ -54,8 +54,8 @@ def solve(
         The certified answer. Look at ``solution.ok`` or ``solution.status``: a solve that fails is a
         status, not an exception.
     """
+    chosen = resolve_solver(solver, options)  # first: what it imports and loads, once, takes nobody's time
     request = make_request(problem, z0, basis, tol, time_limit)
-    chosen = resolve_solver(solver, options)
     reason = chosen.why_unsupported(problem)
     if reason:
         claim, seconds, error = unsupported(problem, reason), 0.0, None

@@ -15,17 +15,18 @@ sys.path.insert(0, str(EXAMPLES))
 import fuzz  # noqa: E402
 from fuzz_cases import MAKERS, OTHER_MAKERS, Case, make_case, misuse  # noqa: E402
 
-CASES = range(240)
+CASES = range(120), pytest.param(range(120, 240), marks=pytest.mark.slow)
 SHARES = {"auto": 2, "enum": 4, "ipm": 4, "newton": 4, "path": 4, "pgs": 4, "qp": 20}
 """Solvers that take milliseconds per problem get one case in so many, to keep the sample short."""
 
 
-def test_no_solver_breaks_on_the_sample():
+@pytest.mark.parametrize("cases", CASES, ids=str)
+def test_no_solver_breaks_on_the_sample(cases):
     solvers = [name for name, reason in mf.available_solvers().items() if not reason]
-    tallies, breaches = fuzz.fuzz(CASES, solvers, share=SHARES)
+    tallies, breaches = fuzz.fuzz(cases, solvers, share=SHARES)
     assert not breaches, "\n".join(f"case {b.case}: {b.solver}: {b.what}" for b in breaches)
-    assert all(tally.tried == len(CASES) // SHARES.get(name, 1) for name, tally in tallies.items())
-    assert tallies["lemke"].statuses["SOLVED"] > len(CASES) // 2
+    assert all(tally.tried == len(cases) // SHARES.get(name, 1) for name, tally in tallies.items())
+    assert tallies["lemke"].statuses["SOLVED"] > len(cases) // 2
 
 
 def test_a_case_is_the_same_whenever_it_is_made():

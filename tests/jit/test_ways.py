@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import way_answers
 from numba import types
 
 from mcpframe.jit import cache, four, uncompiled, ways
 
-ANSWERS = Path(__file__).parents[1] / "support" / "way_answers.py"
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 ROUNDING = 1e-12
 """Multiply-adds in one instruction or two differ in the last bits, which steps and impacts multiply."""
 
@@ -22,7 +23,7 @@ def answers(folder, way, *parts, **environment):
     """Return the answers of kernels that run in some way, in a process of its own."""
     file = folder / f"{way}.npz"
     subprocess.run(
-        [sys.executable, str(ANSWERS), str(file), *parts],
+        [sys.executable, way_answers.__file__, str(file), *parts],
         env={**os.environ, "MCPFRAME_JIT": way, **environment},
         check=True,
     )
@@ -37,7 +38,8 @@ def assert_same(found, expected, way):
 
 
 def test_kernels_give_the_same_answers_uncompiled(tmp_path):
-    expected = answers(tmp_path, "fast", "simulation")
+    expected = way_answers.answers("simulation")
+    assert expected["way"] == "fast"
     assert expected["box impacts"] > 0
     assert_same(answers(tmp_path, "off", "simulation"), expected, "off")
 
@@ -47,7 +49,7 @@ def test_kernels_give_the_same_answers_compiled_by_numba_alone(tmp_path, request
     """A minute to compile, the first time: its kernels have a cache of their own."""
     kept = request.config.cache.mkdir("plain_kernels")
     found = answers(tmp_path, "plain", NUMBA_CACHE_DIR=str(kept))
-    assert_same(found, answers(tmp_path, "fast"), "plain")
+    assert_same(found, way_answers.answers(), "plain")
 
 
 def test_numba_that_has_changed_inside_means_plain_kernels_and_a_line_that_says_so(monkeypatch, capsys):
@@ -86,7 +88,7 @@ def test_a_numba_that_lacks_something_means_plain_kernels(monkeypatch):
 
 
 def test_versions_beyond_the_newest_tried_are_not_installed():
-    project = tomllib.loads((ANSWERS.parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads(PYPROJECT.read_text())["project"]
     major, minor = ways.NEWEST_TRIED
     assert any(
         re.fullmatch(rf"numba>=[\d.]+,<{major}\.{minor + 1}", line) for line in project["dependencies"]

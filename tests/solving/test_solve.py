@@ -132,6 +132,25 @@ def test_the_solver_is_told_tolerance_start_and_deadline():
     assert (seen[1].z0, seen[1].basis, seen[1].deadline) == (None, None, math.inf)
 
 
+def test_making_the_solver_takes_none_of_its_time(registries):
+    """The first time, that imports libraries and loads kernels."""
+    made, deadlines = [], []
+
+    @mf.register_solver
+    class SlowToMake(mf.AbstractSolver):
+        name = "slow_to_make"
+
+        def model_post_init(self, context):
+            made.append(time.perf_counter())
+
+        def _solve(self, problem, request):
+            deadlines.append(request.deadline)
+            return Claim(ANSWER, Status.SOLVED)
+
+    assert mf.solve(PROBLEM, "slow_to_make", time_limit=10).ok
+    assert deadlines[0] >= made[0] + 10
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

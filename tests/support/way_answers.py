@@ -58,8 +58,11 @@ def simulated():
     return answers
 
 
+def answers(*parts):
+    """Answers of this process, with the way in which it runs kernels."""
+    found = {"way": np.array(WAY.name), **solved(), **dynamics()}
+    return found | simulated() if "simulation" in parts else found
+
+
 if __name__ == "__main__":
-    answers = {"way": np.array(WAY.name), **solved(), **dynamics()}
-    if "simulation" in sys.argv[2:]:
-        answers |= simulated()
-    np.savez(sys.argv[1], **answers)
+    np.savez(sys.argv[1], **answers(*sys.argv[2:]))

@@ -276,7 +276,8 @@ def test_the_grasp_in_space_yields_when_it_has_come_to_rest(mu, there, back):
 
 
 @pytest.mark.parametrize(
-    ("friction", "solver"), [("polygon", "lemke"), ("polygon", "path"), ("cone", "cone")]
+    ("friction", "solver"),
+    [("polygon", "lemke"), pytest.param("polygon", "path", marks=pytest.mark.slow), ("cone", "cone")],
 )
 def test_a_grasp_at_rest_is_judged_as_the_diagnosis_of_its_states_whatever_its_solver_chooses(
     friction, solver
