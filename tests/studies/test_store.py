@@ -91,14 +91,16 @@ def test_reading_writes_nothing(tmp_path):
         assert len(store) == 4
 
 
-def test_a_study_on_a_full_disk_ends_with_one_line_and_goes_on_later(tmp_path):
+def test_a_study_on_a_full_disk_ends_with_one_line_and_goes_on_later(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(STUDY)
-    words = [sys.executable, "-m", "mcpframe", "study", "run", "small.toml", "--out", "rows", "--no-report"]
+    words = ["study", "run", "small.toml", "--out", "rows", "--no-report"]
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (FULL, resource.RLIM_INFINITY))
 
-    full = subprocess.run(words, cwd=tmp_path, preexec_fn=limit, capture_output=True, text=True)
+    command = [sys.executable, "-m", "mcpframe", *words]
+    full = subprocess.run(command, preexec_fn=limit, capture_output=True, text=True)
     assert full.returncode == 2
     assert full.stderr.count("\n") == 1
     assert "rows/study.sqlite: cannot be written" in full.stderr
@@ -107,7 +109,7 @@ def test_a_study_on_a_full_disk_ends_with_one_line_and_goes_on_later(tmp_path):
         kept = len(store)
     assert 0 < kept < 300
     assert f"the {kept} rows so far" in full.stderr
-    assert subprocess.run(words, cwd=tmp_path, capture_output=True).returncode == 0
+    assert main(words) == 0
     with Store.read(tmp_path / "rows") as store:
         assert len(store) == 300
 
