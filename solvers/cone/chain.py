@@ -19,7 +19,7 @@ from mcpframe.jit.entries import get, put
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.interior import HELD, LAGGED, LINEAR, begin, central_path
 from mcpframe.solvers.cone.modes import HALVINGS, PATIENCE, PROXIMAL, newton
-from mcpframe.solvers.cone.proximal import MOST_EPS, proximal
+from mcpframe.solvers.cone.proximal import proximal
 from mcpframe.solvers.cone.relaxation import sweep
 from mcpframe.solvers.cone.units import (
     choose_units,
@@ -32,6 +32,7 @@ from mcpframe.solvers.cone.units import (
     velocities,
     weigh_errors,
 )
+from mcpframe.solving.proximal import MOST_EPS
 from mcpframe.solving.stages import SOLVE_CONES
 
 SWEEPS, MORE_SWEEPS, ROUNDS = 2, 6, 3

@@ -7,10 +7,10 @@ in exactly these directions,
 
 and its z solves the problem where z = c. The step is Newton's method on modes again, which are now those of
 x = c - u / eps, with a line search on the norm of eps z - P(eps c - u). While modes stay, load creeps along
-self-stress by u / eps a step until a contact slides or opens; so eps falls as long as steps are easy and
-rises where one is not. Totals are solved for, not changes: what slides lies on its disc to the last bits,
-however small eps is. Gaps that differ by a ten thousandth of the velocities are the hardest: load has far to
-go, and a wall of 20 bricks may stay at residuals of 1e-7.
+self-stress by u / eps a step until a contact slides or opens; so eps falls, by the rule of
+`mcpframe.solving.proximal`. Totals are solved for, not changes: what slides lies on its disc to the last
+bits, however small eps is. Gaps that differ by a ten thousandth of the velocities are the hardest: load has
+far to go, and a wall of 20 bricks may stay at residuals of 1e-7.
 
 `sparse.proximal` is the same for piles. [Li, Sun, Toh 2018] is the convex case.
 """
@@ -27,13 +27,9 @@ from mcpframe.problem.residual import natural_entry
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.modes import mode_step
 from mcpframe.solvers.cone.units import HOPELESS, errors, move_inside, second, velocities
+from mcpframe.solving.proximal import HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, next_eps
 
-LEAST_EPS, MOST_EPS = 1e-11, 1.0
-SHRINK, EASY_SHRINK, GROW, HOLD = 0.3, 0.1, 10.0, 3
-"""What eps is multiplied by after a step, an easy one, one that failed; and for how many it then stays."""
-EASY, HARD, INNER = 2, 8, 20
-"""Linear systems up to which a proximal step was easy, from which on eps stays, and at most."""
-HALVINGS, SUFFICIENT = 8, 1e-4
+LEAST_EPS = 1e-11
 EXACT, CLOSE, ALMOST = 1e-14, 1e-1, 10.0
 """Error of a proximal step that ends it; or so much of what it changes, times eps; where no more is gained,
 so many times that will do."""
@@ -75,7 +71,7 @@ def proximal_step(I, X, r, centre, eps, stop):
     trial, trial_u = window(X, I[at.TRIAL], n), window(X, I[at.TRIAL_U], n)
     velocities(I, X, r, u)
     size = proximal_error(I, X, r, u, centre, eps, eps)
-    for k in range(INNER):
+    for k in range(MOST_STEPS):
         if stop[0] != 0 or not mode_step(I, X, centre, u, eps, eps, trial):
             return k + 1, False
         velocities(I, X, trial, trial_u)
@@ -95,7 +91,7 @@ def proximal_step(I, X, r, centre, eps, stop):
             r[i], u[i] = trial[i], trial_u[i]
         if close or is_close(I, X, r, u, centre, eps, 1.0):
             return k + 1, True
-    return INNER, False
+    return MOST_STEPS, False
 
 
 @callee
@@ -125,20 +121,17 @@ def proximal(I, X, r, goal, eps, most, stop):
         taken, done = proximal_step(I, X, r, centre, eps, stop)
         steps += taken
         if done:
-            held -= 1
             error = error_inside(I, X, r, trial)
             if error < least:
                 least = error
                 for i in range(n):
                     best[i] = trial[i]
-            if taken < HARD and held <= 0:
-                eps = max(LEAST_EPS, eps * (EASY_SHRINK if taken <= EASY else SHRINK))
         elif eps >= MOST_EPS:
             break
         else:
-            eps, held = min(MOST_EPS, GROW * eps), HOLD
             for i in range(n):
                 r[i] = centre[i]
+        eps, held = next_eps(eps, held, taken, done, LEAST_EPS)
     for i in range(n):
         r[i] = best[i]
     return least

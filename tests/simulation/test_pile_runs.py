@@ -1,17 +1,27 @@
 """Piles: large islands of free bodies with sparse problems; the same answers, certified, or named."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mcpframe as mf
+from mcpframe.exceptions import NotSolvedError
 from mcpframe.multibody.model.shapes import Geometry, Plane, Sphere
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.scene.settings import Stepping
 from mcpframe.simulation import engine
 from mcpframe.simulation.piles import push
 from mcpframe.simulation.piles import slots as at
+from mcpframe.simulation.piles.judging import write_point
+from mcpframe.simulation.piles.solving import solve_pile
+from mcpframe.simulation.piles.stating import contact_map, stated
 from mcpframe.simulation.simulate import RunStoppedError
 
 RADIUS, DT, TOL = 0.05, 1e-3, 1e-9
+ROUNDING = 1e-13
+"""What two ways to add up velocities differ by, beside 1 + |q|."""
 HALF = 0.2
 """Half the width of the box, m."""
 
@@ -55,16 +65,35 @@ def early(monkeypatch):
 
 @pytest.fixture
 def piles(monkeypatch):
-    """Return the piles that a run has solved: problem, impulses, edges of the cones."""
-    seen, solve = [], push.Piles._count
+    """Return the piles that a run has solved."""
+    seen, give = [], push.give
 
-    def count(self, work):
-        edges = at.PILE.part(self.I, self.X, at.EDGES)[: self.I[at.N_CONTACTS]].copy()
-        seen.append((self.problem(), self.impulses(), edges))
-        solve(self, work)
+    def look(*arrays):
+        I, X, columns, blocks = arrays[4:]
+        part, n = at.PILE.part, I[at.N_CONTACTS]
+        H, free = contact_map(I, X), part(I, X, at.FREE)[:n, :3].ravel()
+        mass, still = sp.eye_array(H.shape[0], format="csc"), np.zeros(H.shape[0])
+        problem = FrictionProblem.from_global(mass, H, still, free, part(I, X, at.MU)[:n])
+        lcp = stated(I, X).problem
+        z = np.zeros(lcp.n)
+        write_point(I, X, columns, blocks, z)
+        r, edges = part(I, X, at.R_BEST)[:n, :3].copy(), part(I, X, at.EDGES)[:n].copy()
+        seen.append(Solved(problem, r, edges, lcp, z, float(X[at.RESIDUAL])))
+        return give(*arrays)
 
-    monkeypatch.setattr(push.Piles, "_count", count)
+    monkeypatch.setattr(push, "give", look)
     return seen
+
+
+class Solved(NamedTuple):
+    """A pile that was solved: as a friction problem, and as the problem that it states."""
+
+    problem: FrictionProblem
+    r: Any
+    edges: Any
+    lcp: Any
+    z: Any
+    residual: float
 
 
 def unknowns(problem, r):
@@ -104,19 +133,44 @@ def test_more_contacts_may_hang_together_than_a_dense_problem_holds():
 def test_the_polygon_of_a_pile_solves_the_rows_of_coulomb_friction(piles):
     mf.simulate(spheres(36, duration=0.25))
     assert len(piles) > 50
-    for problem, r, edges in piles[::10]:
-        assert (edges == 4).all()
-        lcp = problem.to_mixed_lcp(4)
-        assert lcp.certify(unknowns(problem, r))[2] <= 2.0 * TOL * lcp.scale
+    for pile in piles[::10]:
+        assert (pile.edges == 4).all()
+        lcp = pile.problem.to_mixed_lcp(4)
+        assert lcp.certify(unknowns(pile.problem, pile.r))[2] <= 2.0 * TOL * lcp.scale
 
 
 def test_the_cone_of_a_pile_is_round(piles):
     run = mf.simulate(spheres(36, duration=0.25, friction="cone"))
     assert len(run.failed) == 0
     assert len(piles) > 50
-    for problem, r, edges in piles[::10]:
-        assert (edges == 0).all()
-        assert problem.certify(r.ravel())[2] <= 2.0 * TOL * problem.scale
+    for pile in piles[::10]:
+        assert (pile.edges == 0).all()
+        assert pile.problem.certify(pile.r.ravel())[2] <= 2.0 * TOL * pile.problem.scale
+
+
+@pytest.mark.parametrize("friction", ["polygon", "cone"])
+def test_the_framework_judges_piles_as_they_judge_themselves(friction, piles):
+    """What ends the search is the judged residual of the rows, up to what rounding is excused there."""
+    mf.simulate(spheres(36, duration=0.2, friction=friction))
+    assert len(piles) > 20
+    for pile in piles[::10]:
+        judged = pile.lcp.certify(pile.z)[2] / pile.lcp.scale
+        assert judged <= pile.residual + ROUNDING
+        assert judged <= TOL
+    worse = pile.z.copy()
+    worse[0] += 1e-3
+    assert pile.lcp.certify(worse)[2] > 1e-5
+
+
+def test_an_error_tells_how_far_the_rows_of_a_polygon_are_off(monkeypatch):
+    monkeypatch.setattr(push, "solve_pile", lambda I, X, *_: solve_pile(I, X, *_) and False)
+    monkeypatch.setattr(push, "DENSE", 0)
+    with pytest.raises(RunStoppedError) as caught:
+        mf.simulate(spheres(36, duration=0.15, on_failure="stop", certify="none"))
+    error = caught.value.__cause__
+    assert isinstance(error, NotSolvedError)
+    assert isinstance(error.problem, mf.MixedLCP)
+    assert error.solution.residual <= TOL * error.problem.scale
 
 
 def test_sparse_and_dense_problems_lead_to_the_same_motion(monkeypatch, piles):

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 
-from mcpframe.jit import inline
+from mcpframe.jit import callee, inline
+from mcpframe.jit.lanes import put
 from mcpframe.simulation.piles.slots import DISC, SMOOTH
 
 HALF_ROOT = math.sqrt(0.5)
@@ -79,8 +80,52 @@ def slopes(x, mu, leans, edges):
 
 
 @inline
-def off_cone(r, u, mu, leans, edges):
-    """Return how far impulse and velocity of a contact are from its law, |r - P(r - u)|."""
-    normal = r[0] - max(r[0] - u[0], 0.0)
-    t = onto_disc(r[1] - u[1], r[2] - u[2], mu * (r[0] + leans), edges)
-    return max(abs(normal), max(abs(r[1] - t[0]), abs(r[2] - t[1])))
+def direction(j, edges):
+    """Return corner j of the polygon of radius 1."""
+    if edges == 4:
+        return (1.0 - j if j < 2 else j - 3.0), (j % 2) * (2.0 - j)
+    angle = 2.0 * math.pi * j / edges
+    return math.cos(angle), math.sin(angle)
+
+
+@inline
+def along(v, j, edges):
+    """Return d_j . v_t of a vector along n, t_1, t_2."""
+    x, y = direction(j, edges)
+    return x * v[1] + y * v[2]
+
+
+@inline
+def shares(r, edges):
+    """Return r_t as a sum of two directions: the number of the first, its share, and that of the next."""
+    sector, _, _ = sector_of(r[1], r[2], edges)
+    x, y = direction(sector, edges)
+    next_x, next_y = direction((sector + 1) % edges, edges)
+    area = x * next_y - y * next_x
+    return sector, max(r[1] * next_y - r[2] * next_x, 0.0) / area, max(x * r[2] - y * r[1], 0.0) / area
+
+
+@inline
+def share_of(parts, j, edges):
+    """Return the share of direction j."""
+    if j == parts[0]:
+        return parts[1]
+    return parts[2] if j == (parts[0] + 1) % edges else 0.0
+
+
+@inline
+def slack(u, edges):
+    """Return the least σ >= 0 with d_j . u_t + σ >= 0 for all directions."""
+    sigma = 0.0
+    for j in range(edges):
+        sigma = max(sigma, -along(u, j, edges))
+    return sigma
+
+
+@callee
+def split(X, beta, sigma, r, u, edges):
+    """Write r_t as a sum of the two directions that it lies between, and the least slack of the slip."""
+    parts = shares(r, edges)
+    for j in range(edges):
+        put(X, beta + j, share_of(parts, j, edges))
+    put(X, sigma, slack(u, edges))

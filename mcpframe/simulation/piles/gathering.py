@@ -27,8 +27,8 @@ from mcpframe.multibody.memory.records import (
 from mcpframe.simulation.memory import slots as run_at
 from mcpframe.simulation.memory.slots import key_of, material_of, record_of
 from mcpframe.simulation.piles import slots as at
-from mcpframe.simulation.piles.cones import sector_of
-from mcpframe.simulation.piles.newton import velocity
+from mcpframe.simulation.piles.cones import direction, split
+from mcpframe.simulation.piles.motions import velocity
 from mcpframe.simulation.piles.slots import DISC, SIDE, SMOOTH, Pile, put_three_of, row_at, three_of
 from mcpframe.simulation.step.parting.islands import members_of
 from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP
@@ -172,9 +172,9 @@ def impulse_of(pile, c, X, beta, h):
         return normal, h * get(X, beta + 1), h * get(X, beta + 2)
     x, y = 0.0, 0.0
     for j in range(edges):
-        angle = 2.0 * math.pi * j / edges
-        x += h * get(X, beta + 1 + j) * math.cos(angle)
-        y += h * get(X, beta + 1 + j) * math.sin(angle)
+        d_x, d_y = direction(j, edges)
+        x += h * get(X, beta + 1 + j) * d_x
+        y += h * get(X, beta + 1 + j) * d_y
     return normal, x, y
 
 
@@ -216,21 +216,6 @@ def keep_unknowns(run, pile, c, r, u):
 
 
 @callee
-def split(X, beta, sigma, r, u, edges):
-    """Write r_t as a sum of the two directions that it lies between, and the least slack of the slip."""
-    sector, _, _ = sector_of(r[1], r[2], edges)
-    step, slack = 2.0 * math.pi / edges, 0.0
-    for j in range(edges):
-        put(X, beta + j, 0.0)
-        slack = max(slack, -math.cos(step * j) * u[1] - math.sin(step * j) * u[2])
-    put(X, sigma, slack)
-    for end in range(2):
-        other = step * (sector + 1 - end)
-        share = (r[1] * math.sin(other) - r[2] * math.cos(other)) * (1.0 - 2.0 * end) / math.sin(step)
-        put(X, beta + (sector + end) % edges, max(share, 0.0))
-
-
-@callee
 def push_bodies(run, X, pile, c, r):
     """Push the bodies of contact c, and write its impulse."""
     i = get(pile.I, pile.I[at.MEMBER] + c)
@@ -254,10 +239,23 @@ def fastest(pile):
     return speed
 
 
+@callee
+def count_solve(run, pile):
+    """Add the solve to the figures of the step: systems, and the residual at the scale of the whole pile."""
+    IS, scale = run.IS, 1.0
+    for c in range(pile.I[at.N_CONTACTS]):
+        q = three_of(pile, at.FREE, c)
+        scale = max(scale, 1.0 + max(abs(q[0]), max(abs(q[1]), abs(q[2]))))
+    put(IS, run_at.ITERATIONS, IS[run_at.ITERATIONS] + pile.I[at.N_FACTORS])
+    put(IS, run_at.N_SOLVES, IS[run_at.N_SOLVES] + 1)
+    put(run.XS, run_at.RESIDUAL, max(run.XS[run_at.RESIDUAL], scale * pile.X[at.RESIDUAL]))
+
+
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut)
 def give(I, X, IS, XS, pile_I, pile_X, columns, blocks):
     """Push bodies by the best impulses of the pile, and keep all that is known of its contacts then."""
     run, pile = Source(I, IS, XS), Pile(pile_I, pile_X, columns, blocks)
+    count_solve(run, pile)
     slow = MODE_TOLERANCE * (1.0 + fastest(pile))
     for c in range(pile_I[at.N_CONTACTS]):
         i, r, u = (

@@ -6,8 +6,8 @@ where nothing moves. A proximal step keeps r near r_k there,
     r = P(r_k - u(y) / (ε w)),   y = J* r,   P of `cones`, w the size of W at the contact:
 
 as many equations as motions, with the matrix 1 + J* (P' / ε w) J, which has a block for every two bodies that
-touch. Where r = r_k the friction problem is solved. ε falls as long as steps are easy and rises where one is
-not, as in `mcpframe.solvers.cone.sparse.proximal`, which does the same for round cones.
+touch. Where r = r_k the friction problem is solved. ε falls and rises by the rule of
+`mcpframe.solving.proximal`; `mcpframe.solvers.cone.sparse.proximal` does the same for round cones.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,105 +18,31 @@ import math
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.simulation.piles import slots as at
-from mcpframe.simulation.piles.cones import off_cone, onto_cone, slopes
+from mcpframe.simulation.piles.cones import onto_cone, slopes
 from mcpframe.simulation.piles.factors import factor, solve
-from mcpframe.simulation.piles.slots import BLOCK, PAIR, body_of, put_three_of, row_at, three_of
-from mcpframe.spatial.algebra import inner, load_pair, plus, scaled, store_pair
+from mcpframe.simulation.piles.judging import residual
+from mcpframe.simulation.piles.motions import (
+    clear,
+    cone_of,
+    copy_motions,
+    minus,
+    move,
+    push,
+    size_of,
+    velocity,
+)
+from mcpframe.simulation.piles.slots import BLOCK, PAIR, put_three_of, row_at, three_of
+from mcpframe.solving.proximal import HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, next_eps
+from mcpframe.spatial.algebra import load_pair, plus, scaled
 
-LEAST_EPS, MOST_EPS = 1e-8, 1.0
-SHRINK, EASY_SHRINK, GROW = 0.3, 0.1, 10.0
-EASY, HARD = 2, 8
-"""Newton steps up to which a proximal step was easy, and from which on ε does not shrink."""
-MOST_STEPS = 20
-"""Newton steps of one proximal step."""
-HALVINGS, SUFFICIENT = 8, 1e-4
-EXACT, CLOSE = 1e-13, 1e-2
-"""Size of y - J* r, beside that of y, that ends Newton's method; or so much of what the proximal step
-changes, times ε."""
+LEAST_EPS = 1e-6
+"""Below it, what rounding of u does to u / ε is more than the tolerance asks."""
+EXACT, ROUNDING, CLOSE = 1e-13, 1e-17, 1e-2
+"""Size of y - J* r, beside that of y, that ends Newton's method, or so much by ε: what rounding leaves; or so
+much of what the proximal step changes, times ε."""
 LEAPS, CREEPING, HARMLESS = 40, 0.5, 1.001
-"""How often the way along a self-stress is doubled; the share that a step without changes of modes brings the
-residual down to at least, if there is none; by how much a leap may make the residual larger."""
-HELD = 3
-"""Proximal steps after a hard one in which ε stays."""
-
-
-@inline
-def velocity(pile, part, c):
-    """Return u = J y + q of contact c, along n, t_1 and t_2, for motions y."""
-    u = three_of(pile, at.FREE, c)
-    a, b = body_of(pile, c, 0), body_of(pile, c, 1)
-    if a >= 0:
-        y, o = load_pair(pile.X, pile.I[part] + PAIR * a), row_at(pile, c, 0, 0)
-        u = add_rows(pile, u, y, o)
-    if b >= 0:
-        y, o = load_pair(pile.X, pile.I[part] + PAIR * b), row_at(pile, c, 1, 0)
-        u = add_rows(pile, u, y, o)
-    return u
-
-
-@inline
-def add_rows(pile, u, y, o):
-    """Return u and what the rows from o on see of a motion."""
-    X = pile.X
-    return (
-        u[0] + inner(load_pair(X, o), y),
-        u[1] + inner(load_pair(X, o + PAIR), y),
-        u[2] + inner(load_pair(X, o + 2 * PAIR), y),
-    )
-
-
-@inline
-def push(pile, part, c, r):
-    """Add what an impulse at contact c does to motions."""
-    for side in range(2):
-        b = body_of(pile, c, side)
-        if b >= 0:
-            o, row = pile.I[part] + PAIR * b, row_at(pile, c, side, 0)
-            y = load_pair(pile.X, o)
-            for k in range(3):
-                y = plus(y, scaled(r[k], load_pair(pile.X, row + k * PAIR)))
-            store_pair(pile.X, o, y)
-
-
-@inline
-def minus(a, b):
-    """Return a - b of three numbers."""
-    return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-@inline
-def cone_of(pile, c):
-    """Return mu, what friction leans on besides, and the edges of the cone of contact c."""
-    I, X = pile.I, pile.X
-    return get(X, I[at.MU] + c), get(X, I[at.LEANS] + c), get(I, I[at.EDGES] + c)
-
-
-@callee
-def clear(pile, part):
-    """Set motions to none."""
-    for i in range(PAIR * pile.I[at.N_BODIES]):
-        put(pile.X, pile.I[part] + i, 0.0)
-
-
-@callee
-def move(pile, motions, impulses):
-    """Write y = J* r."""
-    clear(pile, motions)
-    for c in range(pile.I[at.N_CONTACTS]):
-        push(pile, motions, c, three_of(pile, impulses, c))
-
-
-@callee
-def residual(pile, motions, impulses):
-    """Return the largest |r - P(r - u)| of a contact, beside 1 + |q|."""
-    worst = 0.0
-    for c in range(pile.I[at.N_CONTACTS]):
-        mu, leans, edges = cone_of(pile, c)
-        off = off_cone(three_of(pile, impulses, c), velocity(pile, motions, c), mu, leans, edges)
-        q = three_of(pile, at.FREE, c)
-        off /= 1.0 + max(abs(q[0]), max(abs(q[1]), abs(q[2])))
-        worst = off if not off <= worst else worst
-    return worst
+"""How often the way along a self-stress is doubled; the share that a step brings the residual down to at
+least, if load does not creep; by how much a leap may make the residual larger."""
 
 
 @callee
@@ -204,23 +130,6 @@ def write_matrix(pile, eps):
 
 
 @callee
-def copy_motions(pile, source, target, step, share):
-    """Write motions and a share of a step."""
-    I, X = pile.I, pile.X
-    for i in range(PAIR * I[at.N_BODIES]):
-        put(X, I[target] + i, get(X, I[source] + i) - share * get(X, I[step] + i))
-
-
-@callee
-def size_of(pile, part):
-    """Return the size of motions."""
-    total = 0.0
-    for i in range(PAIR * pile.I[at.N_BODIES]):
-        total += get(pile.X, pile.I[part] + i) * get(pile.X, pile.I[part] + i)
-    return math.sqrt(total)
-
-
-@callee
 def newton_step(pile, eps, size):
     """Go from Y as far along Newton's step as makes the miss smaller; return success, miss and change."""
     write_matrix(pile, eps)
@@ -245,7 +154,7 @@ def newton_step(pile, eps, size):
 def proximal_step(pile, eps):
     """Find r = P(r_k - u / (ε w)) from Y; return how many systems it took, and whether it was found."""
     size, change = miss(pile, at.Y, eps)
-    exact = EXACT * (1.0 + size_of(pile, at.Y))
+    exact = max(EXACT, ROUNDING / eps) * (1.0 + size_of(pile, at.Y))
     goal = max(exact, CLOSE * eps * min(1.0, change))
     for step in range(MOST_STEPS):
         if size <= goal:
@@ -308,22 +217,26 @@ def keep_best(pile, worst):
 
 
 @callee
-def proximal_newton(pile, eps, systems):
-    """Take proximal steps from R and Y until the residual meets the goal, or so many systems were solved."""
+def proximal_newton(pile, eps, systems, enough):
+    """Take proximal steps from R and Y until the residual meets the goal, or so many systems were solved.
+
+    Or until it is small enough and a step brings it down by little: what is left then is rounding, or load
+    that creeps along self-stresses.
+    """
     X, taken, held, before = pile.X, 0, 0, math.inf
     while X[at.RESIDUAL] > X[at.GOAL] and taken < systems:
         steps, found = proximal_step(pile, eps)
         taken += max(steps, 1)
         if found:
-            worst, held = take_new(pile), held - 1
-            if steps <= 1 and worst > CREEPING * before:
+            worst = take_new(pile)
+            creeps = worst > CREEPING * before
+            if creeps and X[at.RESIDUAL] <= enough:
+                return
+            if creeps and steps <= 1:
                 worst = leap(pile, worst)
             before = worst
             if worst < X[at.RESIDUAL]:
                 keep_best(pile, worst)
-            if steps < HARD and held <= 0:
-                eps = max(LEAST_EPS, eps * (EASY_SHRINK if steps <= EASY else SHRINK))
-        elif eps >= MOST_EPS:
+        elif eps >= MOST_EPS or X[at.RESIDUAL] <= enough:
             return
-        else:
-            eps, held = min(MOST_EPS, GROW * eps), HELD
+        eps, held = next_eps(eps, held, steps, found, LEAST_EPS)

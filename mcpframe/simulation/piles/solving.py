@@ -10,19 +10,16 @@ from numba import types
 from mcpframe.jit import IndicesOut, VectorOut, callee, kernel
 from mcpframe.jit.lanes import put
 from mcpframe.simulation.piles import slots as at
-from mcpframe.simulation.piles.newton import (
-    copy_motions,
-    keep_best,
-    move,
-    proximal_newton,
-    residual,
-    sweep,
-)
+from mcpframe.simulation.piles.judging import residual
+from mcpframe.simulation.piles.motions import copy_motions, move
+from mcpframe.simulation.piles.newton import keep_best, proximal_newton, sweep
 from mcpframe.simulation.piles.slots import Pile
 
-WARM_SWEEPS, SWEEPS, ROUND, TURNS = 200, 300, 50, 4
+WARM_SWEEPS, SWEEPS, ROUND, TURNS = 200, 300, 25, 4
 """Sweeps before the first turn from impulses that are known, and from none, and more with every further turn;
 between two looks at the residual; turns."""
+NEAR = 1e-7
+"""Residual from which on Newton's method needs no more sweeps in the first turn."""
 WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
 """ε to begin a turn with, the first one from known impulses, and others; linear systems of a turn."""
 SHARE = 0.01
@@ -37,6 +34,17 @@ def offer(pile):
     if worst < pile.X[at.RESIDUAL]:
         keep_best(pile, worst)
     copy_motions(pile, at.Y_TRIAL, at.Y, at.STEP, 0.0)
+
+
+@callee
+def sweep_near(pile, sweeps, near):
+    """Sweep until the residual is near enough, or so often; the best impulses are kept."""
+    for k in range(sweeps):
+        if pile.X[at.RESIDUAL] <= near:
+            return
+        sweep(pile)
+        if (k + 1) % ROUND == 0:
+            offer(pile)
 
 
 @kernel(IndicesOut, VectorOut, IndicesOut, VectorOut, types.boolean, types.float64)
@@ -54,12 +62,8 @@ def solve_pile(I, X, columns, blocks, warm, enough):
     offer(pile)
     for turn in range(TURNS):
         sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
-        for k in range(sweeps):
-            if X[at.RESIDUAL] > goal:
-                sweep(pile)
-                if (k + 1) % ROUND == 0:
-                    offer(pile)
-        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS)
+        sweep_near(pile, sweeps, NEAR if turn == 0 else goal)
+        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS, enough)
         put(X, at.GOAL, enough)
         if X[at.RESIDUAL] <= enough:
             return True

@@ -8,8 +8,8 @@ A proximal step keeps r near r_k in exactly these directions,
 and its solution is one of the friction problem where r = r_k. It is found by Newton's method on v = G r with
 a line search; one step does where no contact changes its mode. As long as modes stay, r creeps along a
 self-stress by u / eps a step while u, and with it the residual, does not move at all: that is where
-gradients, sweeps and proximal steps of one size stall in jammed piles. So eps falls as long as steps are
-easy, and rises where one is not. [Li, Sun, Toh 2018] is the convex case.
+gradients, sweeps and proximal steps of one size stall in jammed piles. So eps falls, by the rule of
+`mcpframe.solving.proximal`. [Li, Sun, Toh 2018] is the convex case.
 """
 
 from __future__ import annotations
@@ -22,16 +22,11 @@ from numpy.typing import NDArray
 
 from mcpframe.problem.friction import lengths
 from mcpframe.solvers.cone.sparse.system import SparseCones
+from mcpframe.solving.proximal import GROW, HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, eps_after
 
 Array = NDArray[np.float64]
 
-FIRST_EPS, LEAST_EPS, MOST_EPS = 1e-1, 1e-9, 1.0
-SHRINK, EASY_SHRINK, GROW = 0.3, 0.1, 10.0
-EASY, HARD = 2, 8
-"""Newton steps up to which a proximal step was easy, and from which on eps does not shrink."""
-MOST_STEPS = 20
-"""Newton steps of one proximal step."""
-HALVINGS, SUFFICIENT = 8, 1e-4
+FIRST_EPS, LEAST_EPS = 1e-1, 1e-9
 EXACT, CLOSE = 1e-12, 1e-2
 """Norm of v - G r that ends Newton's method, or so much of what the proximal step changes, times eps."""
 PATIENCE, ENOUGH = 25, 0.5
@@ -70,15 +65,12 @@ def proximal_newton(system: SparseCones, r: Array, goal: float, systems: int, de
         guess, taken, done = _proximal_step(system, r, v, eps, deadline)
         steps, since = steps + taken, since + 1
         if done:
-            r, v, held = guess.r, guess.v, held - 1
+            r, v = guess.r, guess.v
             residual = system.residual(r)
             best = Found(r, residual, steps) if residual < best.residual else best
-            if taken < HARD and held <= 0:
-                eps = max(LEAST_EPS, eps * (EASY_SHRINK if taken <= EASY else SHRINK))
         elif eps >= MOST_EPS:
             break
-        else:
-            eps, held = min(MOST_EPS, GROW * eps), 3
+        eps, held = eps_after(eps, held, taken, done, LEAST_EPS)
         if since >= PATIENCE:
             if best.residual > ENOUGH * milestone:
                 break
