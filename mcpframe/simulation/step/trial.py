@@ -37,6 +37,7 @@ from mcpframe.simulation.step.moving.lasting import lasts
 from mcpframe.simulation.step.moving.sections import narrowed, newton, section
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
+from mcpframe.simulation.step.parting.islands import join_all, members_of
 from mcpframe.simulation.step.pushing.push import push
 from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
@@ -186,14 +187,29 @@ def deepest_sinking(run, Y):
 
 
 @callee
-def ask_for_sinking(run, Y, h):
+def ask_island(run, Y, k, least, left):
+    """Have what would sink in of island k rise by as much in a time, if one sinks by more than the least."""
+    first, last = members_of(run, k)
+    deepest = 0.0
+    for m in range(first, last):
+        deepest = max(deepest, -sinking(run, Y, get(run.IS, run.IS[at.MEMBERS] + m)))
+    for m in range(first, last if deepest > least else first):
+        i = get(run.IS, run.IS[at.MEMBERS] + m)
+        put_shift(run, i, shift_of(run, i) + sinking(run, Y, i) / left)
+
+
+@callee
+def ask_for_sinking(run, Y, h, least):
     """Have what would sink in where the last trial leads rise by as much in what is left after the kick.
 
-    Return the largest speed that is asked.
+    Islands that keep within the least depth are left as they are. Return the largest speed that is asked.
     """
     rise, left = 0.0, (1.0 - first_share(run)) * h
+    if run.IS[at.HOST_PUSH] != 0:
+        join_all(run)  # Python pushes everything at once
+    for k in range(run.IS[at.N_ISLANDS]):
+        ask_island(run, Y, k, least, left)
     for i in range(run.IS[at.N_TOUCHING]):
-        put_shift(run, i, shift_of(run, i) + sinking(run, Y, i) / left)
         if not is_soft(run, i):
             rise = max(rise, asked_speed(run, i))
     return rise
@@ -254,7 +270,7 @@ def pushed_step(run, X, Y, h, margin, any_depth):
         if code != at.DONE or depth <= least:
             return code
         before = depth
-        rise = ask_for_sinking(run, Y, h)
+        rise = ask_for_sinking(run, Y, h, least)
         code = try_push(run, X, Y, h, True, margin, rise)
         if code == at.NO_SOLUTION:
             break
