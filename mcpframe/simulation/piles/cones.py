@@ -30,6 +30,14 @@ def sector_of(x, y, edges):
 
 
 @inline
+def half_angle(edges):
+    """Return cosine and sine of half the angle between two corners."""
+    if edges == 4:
+        return HALF_ROOT, HALF_ROOT
+    return math.cos(math.pi / edges), math.sin(math.pi / edges)
+
+
+@inline
 def onto_disc(x, y, radius, edges):
     """Return the projection on a disc, or polygon, of a radius, and its derivatives.
 
@@ -43,8 +51,7 @@ def onto_disc(x, y, radius, edges):
             return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
         x, y, share = x / far, y / far, radius / far
         return radius * x, radius * y, share * y * y, -share * x * y, share * x * x, x, y
-    half = math.pi / edges
-    distance, reach = math.cos(half), math.sin(half)
+    distance, reach = half_angle(edges)
     if x * x + y * y <= (radius * distance) * (radius * distance):
         return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
     _, n_x, n_y = sector_of(x, y, edges)
