@@ -43,6 +43,8 @@ much of what the proximal step changes, times ε."""
 LEAPS, CREEPING, HARMLESS = 40, 0.5, 1.001
 """How often the way along a self-stress is doubled; the share that a step brings the residual down to at
 least, if load does not creep; by how much a leap may make the residual larger."""
+PATIENCE = 2
+"""Steps in a row that creep, after which a residual that is small enough is not made smaller."""
 
 
 @callee
@@ -220,23 +222,23 @@ def keep_best(pile, worst):
 def proximal_newton(pile, eps, systems, enough):
     """Take proximal steps from R and Y until the residual meets the goal, or so many systems were solved.
 
-    Or until it is small enough and a step brings it down by little: what is left then is rounding, or load
-    that creeps along self-stresses.
+    Or until it is small enough and steps in a row bring it down by little: what is left then is rounding, or
+    load that creeps along self-stresses.
     """
-    X, taken, held, before = pile.X, 0, 0, math.inf
+    X, taken, held, before, creeping = pile.X, 0, 0, math.inf, 0
     while X[at.RESIDUAL] > X[at.GOAL] and taken < systems:
         steps, found = proximal_step(pile, eps)
         taken += max(steps, 1)
         if found:
             worst = take_new(pile)
-            creeps = worst > CREEPING * before
-            if creeps and X[at.RESIDUAL] <= enough:
-                return
-            if creeps and steps <= 1:
+            creeping = creeping + 1 if worst > CREEPING * before else 0
+            if creeping > 0 and steps <= 1:
                 worst = leap(pile, worst)
             before = worst
             if worst < X[at.RESIDUAL]:
                 keep_best(pile, worst)
-        elif eps >= MOST_EPS or X[at.RESIDUAL] <= enough:
+        elif eps >= MOST_EPS:
+            return
+        if X[at.RESIDUAL] <= enough and (creeping >= PATIENCE or not found):
             return
         eps, held = next_eps(eps, held, steps, found, LEAST_EPS)
