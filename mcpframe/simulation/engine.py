@@ -78,7 +78,7 @@ MOST_CONTACTS = 1500
 """Contacts whose dense problem, some gigabyte, can be held."""
 PILE_FROM = 24
 """Contacts from which on an island of free bodies is solved on sparse arrays, see `simulation.piles`: fewer
-have answers to rounding, by pivots, in hardly more time."""
+have answers to rounding, by pivots, in no more time."""
 
 
 AWAKE_WITH = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -103,4 +105,5 @@ class Piles:
         z = np.zeros(problem.n)
         write_point(*self._own, z)
         claim = Claim(z, status, int(self.I[at.N_FACTORS]), message)
-        return NotSolvedError(certify(problem, claim, self.stepping.tol, "pile", 0.0), problem)
+        solution = certify(problem, claim, self.stepping.tol * problem.scale, "pile", 0.0)
+        return NotSolvedError(replace(solution, status=status), problem)

@@ -24,6 +24,8 @@ WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
 """ε to begin a turn with, the first one from known impulses, and others; linear systems of a turn."""
 SHARE = 0.01
 """Of the tolerance, what the first turn aims at: few more Newton steps, and forces as exact as by pivots."""
+FINE = 0.25
+"""Of the tolerance, within which it stops short of that where load creeps."""
 
 
 @callee
@@ -63,7 +65,7 @@ def solve_pile(I, X, columns, blocks, warm, enough):
     for turn in range(TURNS):
         sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
         sweep_near(pile, sweeps, NEAR if turn == 0 else goal)
-        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS, enough)
+        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS, FINE * enough)
         put(X, at.GOAL, enough)
         if X[at.RESIDUAL] <= enough:
             return True
