@@ -208,7 +208,7 @@ def test_sliding_that_ends_in_a_heap_is_not_looked_into_as_a_jam(piles):
 
 def test_other_solvers_try_what_is_not_solved(monkeypatch, piles):
     monkeypatch.setattr(push, "solve_pile", lambda *_: False)
-    run = mf.simulate(spheres(18, duration=0.14))
+    run = mf.simulate(spheres(27, duration=0.15))
     assert len(piles) > 2
     assert len(run.failed) == 0
     assert np.nanmax(run.certificate) <= 1e-6
@@ -230,7 +230,7 @@ def test_a_solver_that_is_named_is_the_one_that_solves(piles):
 
 
 def test_harvesting_piles_changes_no_bit(tmp_path, piles):
-    scene = spheres(18, duration=0.14)
+    scene = spheres(27, duration=0.15)
     alone, solved = mf.simulate(scene), len(piles)
     seen = mf.simulate(scene, harvest=tmp_path / "problems.h5")
     assert solved > 2
