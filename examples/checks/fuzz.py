@@ -46,6 +46,7 @@ from suite_measure import cone_map, natural_map
 
 import mcpframe as mf
 from mcpframe.problem.friction import FrictionProblem
+from mcpframe.problem.residual import ROUNDING
 
 TOL = 1e-9
 TIME_LIMIT = 2.0
@@ -66,8 +67,8 @@ MISUSE = 50
 """One case in so many also tries a misuse."""
 PRINTED = 20
 """Breaches printed per solver."""
-ROUNDING = 8 * np.finfo(np.float64).eps
-"""Per row and term: what adding up M z + q in another order may change."""
+EPS = np.finfo(np.float64).eps
+"""Per term: what the judge, adding up M z + q in doubles, may see otherwise than the certificate here."""
 
 
 @dataclass
@@ -197,9 +198,19 @@ def certified(problem: mf.MixedLCP | mf.MCP | FrictionProblem, z: np.ndarray) ->
     if isinstance(problem, mf.MCP):
         w = np.array(problem.F(z)).ravel()
         J = np.array(problem.jacobian(z, problem.p))
-        rounding = ROUNDING * (problem.n + 1) * (1.0 + np.abs(J) @ np.abs(z))
-        return bool((np.abs(natural_map(z, w, problem.lower, problem.upper)) <= TOL + rounding).all())
+        rest = less_rounding(w, rounding(problem.n) * (1.0 + np.abs(J) @ np.abs(z)))
+        return bool((np.abs(natural_map(z, rest, problem.lower, problem.upper)) <= TOL).all())
     return certified_linear(problem, z)
+
+
+def rounding(n: int) -> float:
+    """Return the share of its terms that rounding may leave of a row of n entries: the judge's, and its own."""
+    return ROUNDING + EPS * (n + 1)
+
+
+def less_rounding(w: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """Return w with what rounding may have done taken off: r(z) of it is the least that any such w has."""
+    return np.sign(w) * np.maximum(np.abs(w) - most, 0.0)
 
 
 def certified_friction(problem: FrictionProblem, z: np.ndarray) -> bool:
@@ -207,32 +218,34 @@ def certified_friction(problem: FrictionProblem, z: np.ndarray) -> bool:
     off = np.abs(cone_map(z, problem.W @ z + problem.q, problem.mu, problem.dim))
     terms = np.abs(problem.W) @ np.abs(z) + np.abs(problem.q) + np.abs(z)
     off, q, terms = (np.abs(x).reshape(-1, problem.dim).max(axis=1) for x in (off, problem.q, terms))
-    return bool((off <= TOL * (1.0 + q) + ROUNDING * (problem.n + 1) * terms).all())
+    return bool((off <= TOL * (1.0 + q) + rounding(problem.n) * terms).all())
 
 
 def certified_linear(problem: mf.MixedLCP, z: np.ndarray) -> bool:
     """Return whether z solves a mixed LCP, recomputed in extended precision."""
     if (z < problem.lower).any() or (z > problem.upper).any():
         return False
-    w, rounding = slack(problem, z)
-    residual = np.abs(np.minimum(np.maximum(w, z - problem.upper), z - problem.lower))
-    return bool((residual <= TOL * (1.0 + np.abs(problem.q)) + rounding).all())
+    w, terms = slack(problem, z)
+    rest = less_rounding(w, rounding(problem.n) * terms)
+    residual = np.abs(np.minimum(np.maximum(rest, z - problem.upper), z - problem.lower))
+    return bool((residual <= TOL * (1.0 + np.abs(problem.q))).all())
 
 
 def exact(problem: mf.MixedLCP, z: np.ndarray) -> bool:
     """Return whether every row is at a bound with the right sign of w, or has w = 0, up to rounding alone.
 
-    Only such a point contradicts a proof that there is none.
+    Only such a point contradicts a proof that there is none: no room here for what a linear solve leaves.
     """
-    w, rounding = slack(problem, z)
-    low, high = (z == problem.lower) & (w >= -rounding), (z == problem.upper) & (w <= rounding)
-    return bool((low | high | (np.abs(w) <= rounding)).all())
+    w, terms = slack(problem, z)
+    rest = less_rounding(w, EPS * (problem.n + 1) * terms)
+    low, high = (z == problem.lower) & (rest >= 0.0), (z == problem.upper) & (rest <= 0.0)
+    return bool((low | high | (rest == 0.0)).all())
 
 
 def slack(problem: mf.MixedLCP, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return w = M z + q in extended precision, and what another order of summation may change in it."""
+    """Return w = M z + q in extended precision, and the sum of the sizes of its terms."""
     M, q = problem.M_dense.astype(np.longdouble), problem.q.astype(np.longdouble)
-    return M @ z + q, ROUNDING * (problem.n + 1) * (np.abs(M) @ np.abs(z) + np.abs(q))
+    return M @ z + q, np.abs(M) @ np.abs(z) + np.abs(q)
 
 
 def false_infeasibility(case: Case, solutions: dict[str, mf.Solution]) -> list[Breach]:

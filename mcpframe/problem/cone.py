@@ -364,7 +364,7 @@ def judge(q, lower, upper, table, sizes, z, w, reach, work):  # type: ignore[no-
     worst, largest = 0.0, 1.0
     for i in range(n):
         largest = max(largest, scale[i])
-        if reach > 0.0 and ROUNDING * scale[i] < off[i] <= ROUNDING * sums[i]:
+        if reach > 0.0 and off[i] > ROUNDING * scale[i] and abs(w[i]) <= ROUNDING * sums[i]:
             continue
         worst = max(worst, off[i] / scale[i])
     return worst * largest

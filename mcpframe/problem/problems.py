@@ -323,7 +323,7 @@ class MCP:
         J = self.evaluator().J(z)
         terms = abs(J) @ np.abs(z)
         r = np.abs(np.minimum(np.maximum(w, z - self.upper), z - self.lower))
-        excused = (r > ROUNDING) & (r <= ROUNDING * terms)
+        excused = (r > ROUNDING) & (np.abs(w) <= ROUNDING * terms)
         return float(np.max(r, where=~excused, initial=0.0))
 
     def evaluator(self) -> Evaluator:

@@ -90,6 +90,25 @@ def test_the_independent_certificate_tells_right_from_wrong():
     assert not fuzz.certified(problem, np.array([-1e-3, 0.0]))
 
 
+def test_rounding_is_forgiven_in_w_alone_as_by_the_judge():
+    """Rows with terms of 1e9: a z near its bound 0 that w asks for, and a w that must vanish."""
+    bounded = mf.MixedLCP([[1.0, 0.0], [-1.0, 1.0]], [-1e9, 0.0], -np.inf, [np.inf, 0.0])
+    free = mf.MixedLCP([[1.0, 0.0], [-1.0, 1.0]], [-1e9, 0.0], -np.inf, np.inf)
+    right = (bounded, 0.0), (free, 1e9), (free, 1e9 + 1e-6)
+    wrong = (bounded, -1e-8), (free, 1e9 + 1e-3)
+    for holds, cases in ((True, right), (False, wrong)):
+        for problem, z in cases:
+            assert fuzz.certified(problem, np.array([1e9, z])) is holds
+            assert (problem.certify(np.array([1e9, z]))[2] <= fuzz.TOL * problem.scale) is holds
+
+
+@pytest.mark.parametrize("solver", ["lemke", "enum", "auto"])
+def test_a_row_that_is_wrong_is_not_solved_because_its_terms_are_huge(solver):
+    """Case 7976: w = -6e59, pushing a z of -4e45 to its bound 0, was taken for rounding of terms of 6e59."""
+    _, breaches = fuzz.fuzz([7976], [solver])
+    assert not breaches
+
+
 def test_the_independent_certificate_knows_friction_and_nonlinear_problems():
     z = casadi.SX.sym("z")
     nonlinear = mf.MCP(casadi.Function("F", [z], [z**2 - 4]))

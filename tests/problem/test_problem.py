@@ -152,6 +152,14 @@ def test_far_out_only_the_last_bits_are_excused_and_never_much(matrix):
         assert problem.certify(np.array([size + 1.0, size]))[2] >= 5e-5
 
 
+@pytest.mark.parametrize("matrix", [np.array, sp.csr_array])
+def test_a_wrong_w_is_not_excused_because_z_is_near_its_bound(matrix):
+    # z_2 is 1e-8 below its bound 0: less than rounding of terms of 1e9, but w_2 = -1e9 asks for the bound.
+    problem = MixedLCP(matrix([[1.0, 0.0], [-1.0, 1.0]]), [-1e9, 0.0], -np.inf, [np.inf, 0.0])
+    assert problem.certify(np.array([1e9, 0.0]))[2] == 0.0
+    assert problem.certify(np.array([1e9, -1e-8]))[2] == pytest.approx(1e-8 * problem.scale)
+
+
 def test_rounding_is_excused_in_a_nonlinear_row_up_to_a_limit():
     z = casadi.SX.sym("z")
     problem = MCP(casadi.Function("F", [z], [1e6 * (z - 3) + 1e-10]), -np.inf, np.inf)
