@@ -204,7 +204,7 @@ def certified(problem: mf.MixedLCP | mf.MCP | FrictionProblem, z: np.ndarray) ->
 
 
 def rounding(n: int) -> float:
-    """Return the share of its terms that rounding may leave of a row of n entries: the judge's, and its own."""
+    """Return the share of its terms that rounding may leave of a row: what the judge excuses, and its own."""
     return ROUNDING + EPS * (n + 1)
 
 

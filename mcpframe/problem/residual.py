@@ -8,9 +8,8 @@ so that no row is lost beside a huge one. What is compared with tol s is the *ju
 
 Rounding. Adding up w_i in doubles leaves an error of up to ROUNDING times the terms a_i = sum_j |M_ij| |z_j|.
 A row with no more of a w counts as right, w_i = 0 being within its bounds whatever z_i is: no z in doubles is
-better. It is w_i that is held against its terms, not r_i, which is a distance of z_i where that is less: a z_i
-near its bound, with a w_i that pushes it away from there, is no matter of rounding. In a_i an entry |z_j|
-counts up to
+better. It is w_i that is held against its terms, not r_i, which is a distance of z_i where that is less: a
+z_i beside a bound that w_i asks for is no matter of rounding. In a_i an entry |z_j| counts up to
     reach = max_i s_i / max_j |M_ij|,
 the size that the data give to z, so that a point on its way to infinity is excused nothing. Ill-conditioned
 data may have solutions far beyond their reach; there a row counts as right whose w_i is no more than the last
@@ -31,9 +30,9 @@ from mcpframe.jit.lanes import get, load, total, zero
 Array = NDArray[np.float64]
 
 ROUNDING = 64 * 2.0**-52
-"""Share of its terms that the sum of a row may be off by rounding: a sum of k terms by up to k 2^-53 of them,
-z to its last bit by 2^-53, so that rows of a hundred entries, or of a thousand in the eight lanes of `row_dot`,
-are within it; of short ones the rest is room for what a linear solve leaves."""
+"""Share of its terms that the sum of a row may be off by rounding. A sum of k terms is by up to k 2^-53 of
+them, z to its last bit by 2^-53: rows of a hundred entries are within it, or of a thousand in the eight lanes
+of `row_dot`; in short ones the rest is room for what a linear solve leaves."""
 LAST_BITS = 2 * 2.0**-52
 """The same without any room: what the rounding of z alone, and of the sum, leaves."""
 EXCUSED = 1e-6
