@@ -4,6 +4,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import mcpframe as mf
 from mcpframe import FrictionProblem
@@ -11,7 +12,7 @@ from mcpframe.problem.friction import project_cone
 from mcpframe.problem.piles import SETTLING_REACH, SETTLING_STEP, packing, pile_problem, settled
 from mcpframe.solvers.cone.sparse.gradient import MARGIN, Descent, largest_eigenvalue
 from mcpframe.solvers.cone.sparse.interior import central_path, scaling
-from mcpframe.solvers.cone.sparse.proximal import onto_discs, proximal_newton
+from mcpframe.solvers.cone.sparse.proximal import _Guess, _leap, onto_discs, proximal_newton
 from mcpframe.solvers.cone.sparse.system import sparse_cones
 
 SPARSE = {"dense_rows": 1}
@@ -121,6 +122,35 @@ def test_a_settled_pile_is_solved_though_it_bears_self_stress():
     W = problem.W.toarray()[carrying][:, carrying]
     assert np.linalg.matrix_rank(W) < carrying.sum(), "no self-stress: the pile has not settled"
     assert at_rest.residual(np.zeros(at_rest.q.shape)) > JAMMED
+
+
+def test_every_step_of_a_pile_that_settles_is_solved():
+    solver, failed = mf.solver("cone", **SPARSE), list[mf.Solution]()
+
+    def solve(step):
+        solution = mf.solve(step, solver, tol=JAMMED, time_limit=60.0)
+        failed.extend([] if solution.ok else [solution])
+        return solution.z
+
+    settled(packing(200, loose=True, seed=1), solve, steps=22)
+    assert not failed
+
+
+def test_a_leap_goes_along_self_stress_as_far_as_it_does_no_harm():
+    # Three legs under a bar: r + t (1, -2, 1) pushes as r does, until the middle one is out of its cone.
+    H = np.array([[1.0, 0.0, 1.0, 0.0, 1.0, 0.0], [-1.0, 0.0, 0.0, 0.0, 1.0, 0.0]])
+    bar = FrictionProblem.from_global(
+        sp.eye_array(2, format="csr"), sp.csr_array(H), [-1.0, 0.0], np.zeros(6), 0.5, 2
+    )
+    system = sparse_cones(bar)
+    r, stress = np.full((3, 2), 0.0), np.array([[1.0, 0.0], [-2.0, 0.0], [1.0, 0.0]])
+    r[:, 0] = 1.0 / 3.0 / system.unit_r[:, 0]
+    creep = 1e-6 * stress / system.unit_r
+    start = _Guess(system.push(r), r, np.zeros((3, 2, 2)), np.zeros(2))
+    far = _leap(system, start, creep, 1e-12)
+    assert far.r[1, 0] == pytest.approx(0.0, abs=0.5 * r[1, 0])
+    assert system.residual(far.r) <= 1e-12
+    np.testing.assert_allclose(far.v, start.v, atol=1e-12)
 
 
 def test_thousands_of_contacts_are_solved_and_w_is_not_made_for_them():

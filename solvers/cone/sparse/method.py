@@ -1,11 +1,11 @@
 """The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
 
-A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; for jammed piles the
-interior point goes first. Where most contacts stay open, those that close or nearly do are solved alone, and
-again with all that would overlap then, until nothing does. What a factorisation costs is guessed from the
-graph of closed contacts, and none is begun that costs more than the descent so far: in space factors fill in,
-steps of a descent do not. The order depends on the problem alone, not on clocks: the same problem gives the
-same bits.
+A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; in jammed piles it
+goes all the way, and the interior point comes after it. Where most contacts stay open, those that close or
+nearly do are solved alone, and again with all that would overlap then, until nothing does. What a
+factorisation costs is guessed from the graph of closed contacts, and none is begun that costs more than the
+descent so far: in space factors fill in, steps of a descent do not. The order depends on the problem alone,
+not on clocks: the same problem gives the same bits.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ DESCENTS = 300, 1000, 3000, 10_000, 40_000
 NEAR, FAST = 1e-2, 1e-5
 """Residual after the first descent from which Newton's method has a chance; and after the second one, from
 which a third may well end it."""
-BRIEF, LONG, LOOK = 30, 200, 10
-"""Linear systems of a proximal Newton's method on trial, and after the interior point; how many must be
-affordable by the guess for one to be made that tells better."""
+BRIEF, LONG, WHOLE, LOOK = 30, 200, 1500, 10
+"""Linear systems of a proximal Newton's method on trial, after the interior point, and of one that goes all
+the way of a jammed pile; how many must be affordable by the guess for one to be made that tells better."""
+JAMMED = 2
+"""Number of the descent after which a pile counts as jammed."""
 CENTRAL_STEPS, FIRST_GAP, CLOSER, MARKS = 60, 1e-5, 1e-2, 3
 """Steps of the interior point; gaps at which Newton's method is tried: the first, the next ones, how many."""
 PROGRAMS = 8
@@ -55,7 +57,7 @@ class Search:
         self.system, self.goal, self.deadline = system, goal, deadline
         self.best, self.residual = start, system.residual(start)
         self.iterations, self.method, self.said = 0, "rest", list[str]()
-        self.descent = Descent(system, start)
+        self.descent, self.jammed = Descent(system, start), False
 
     def run(self) -> None:
         """Go through the methods until one meets the goal."""
@@ -64,10 +66,12 @@ class Search:
             self.descend(steps)
             work = AFFORDABLE * self.descent.steps * self.descent.work
             if self.near(k) and self.affords_newton(work):
-                self.newton(self.best, BRIEF, "descent, proximal Newton")
+                self.jammed = k >= JAMMED
+                start = self.descent.r.reshape(self.best.shape)
+                self.newton(start, WHOLE if self.jammed else BRIEF, "descent, proximal Newton")
             if (k == 1 and self.residual < FAST) or not self.goes_on():
                 continue
-            if k and not tried and CENTRAL_STEPS * self.system.system_work() <= work:
+            if k >= JAMMED and not tried and CENTRAL_STEPS * self.system.system_work() <= work:
                 tried = True
                 self.interior()
 
@@ -144,6 +148,8 @@ class Pile(Search):
             self.newton(self.best, BRIEF, "warm start")
         self.descend(GLANCE)
         self.few()
+        if self.jammed:
+            self.newton(self.best, WHOLE, "proximal Newton")
         self.run()
         return self.claim()
 
@@ -157,7 +163,10 @@ class Pile(Search):
             if not self.goes_on() or kept.mean() > FEW or (kept == before).all():
                 return
             search = Search(self.system.part(kept), r[kept], self.goal, self.deadline)
+            if self.jammed:  # and solved but for contacts that are new
+                search.newton(search.best, WHOLE, "proximal Newton")
             search.run()
+            self.jammed |= search.jammed
             r = np.zeros_like(r)
             r[kept] = search.best
             self.iterations += search.iterations

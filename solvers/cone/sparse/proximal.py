@@ -9,12 +9,18 @@ and its solution is one of the friction problem where r = r_k. It is found by Ne
 a line search; one step does where no contact changes its mode. As long as modes stay, r creeps along a
 self-stress by u / eps a step while u, and with it the residual, does not move at all: that is where
 gradients, sweeps and proximal steps of one size stall in jammed piles. So eps falls, by the rule of
-`mcpframe.solving.proximal`. [Li, Sun, Toh 2018] is the convex case.
+`mcpframe.solving.proximal`; and where a step has done nothing but creep, r leaps on along it, as far as that
+does no harm, which is nearly to where a contact opens or slides.
+
+Such steps are implicit ones, of length 1 / eps, along dr/dt = -u within the cones. With friction nothing has
+to fall on this way: load that moves from contact to contact may raise the residual many times over, for
+hundreds of steps, before it ends at a solution. So r goes on from where it is, never from the best point.
+[Li, Sun, Toh 2018] is the convex case.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
@@ -22,15 +28,16 @@ from numpy.typing import NDArray
 
 from mcpframe.problem.friction import lengths
 from mcpframe.solvers.cone.sparse.system import SparseCones
-from mcpframe.solving.proximal import GROW, HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, eps_after
+from mcpframe.solving.proximal import HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, eps_after
 
 Array = NDArray[np.float64]
 
 FIRST_EPS, LEAST_EPS = 1e-1, 1e-9
 EXACT, CLOSE = 1e-12, 1e-2
 """Norm of v - G r that ends Newton's method, or so much of what the proximal step changes, times eps."""
-PATIENCE, ENOUGH = 25, 0.5
-"""Proximal steps that must bring the residual down to this share."""
+LEAPS, CREEPING, HARMLESS = 40, 0.5, 1.001
+"""How often the way along a self-stress is doubled; the share of the residual that a step without changes of
+modes leaves at least, if it creeps; by how much a leap may make the residual larger."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,23 +66,33 @@ class Found:
 def proximal_newton(system: SparseCones, r: Array, goal: float, systems: int, deadline: float) -> Found:
     """Return the best point of proximal steps from r, done at residual `goal` or after so many systems."""
     eps, steps, held = FIRST_EPS, 0, 0
-    best = Found(r, system.residual(r), 0)
-    v, milestone, since = system.push(r), best.residual, 0
+    residual = system.residual(r)
+    best, v = Found(r, residual, 0), system.push(r)
     while best.residual > goal and steps < systems and perf_counter() < deadline:
         guess, taken, done = _proximal_step(system, r, v, eps, deadline)
-        steps, since = steps + taken, since + 1
+        steps += max(taken, 1)
         if done:
+            before, residual = residual, system.residual(guess.r)
+            if taken <= 1 and residual > CREEPING * before:
+                guess = _leap(system, guess, guess.r - r, residual)
+                residual = system.residual(guess.r)
             r, v = guess.r, guess.v
-            residual = system.residual(r)
             best = Found(r, residual, steps) if residual < best.residual else best
         elif eps >= MOST_EPS:
             break
         eps, held = eps_after(eps, held, taken, done, LEAST_EPS)
-        if since >= PATIENCE:
-            if best.residual > ENOUGH * milestone:
-                break
-            milestone, since = best.residual, 0
     return Found(best.r, best.residual, steps)
+
+
+def _leap(system: SparseCones, at: _Guess, creep: Array, residual: float) -> _Guess:
+    """Return the point farthest along the way that r has crept, in its cones, that is not worse."""
+    far = at.r
+    for k in range(LEAPS):
+        ahead, _ = onto_discs(at.r + 2.0**k * creep, system.mu)
+        if not system.residual(ahead) <= HARMLESS * residual:
+            break
+        far = ahead
+    return at if far is at.r else replace(at, r=far, v=system.push(far))
 
 
 def _proximal_step(
