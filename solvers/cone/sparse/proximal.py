@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from mcpframe.problem.friction import lengths
 from mcpframe.solvers.cone.sparse.system import SparseCones
-from mcpframe.solving.proximal import HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, eps_after
+from mcpframe.solving.proximal import GROW, HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, eps_after
 
 Array = NDArray[np.float64]
 
