@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -147,19 +148,25 @@ class OwnRobots:
     def seconds(self, robot: Robot, dt: float, n_steps: int) -> float:
         """Return the processor time of the steps of `mf.simulate`, without that of what comes before them."""
         before = start_time(robot, dt, self.native)
-        whole = processor_time(partial(simulated, robot.scene(dt, n_steps, self.native)))
+        whole = processor_time(partial(simulated, scene_of(robot, dt, n_steps, self.native)))
         return (whole - before) * n_steps / (n_steps - WARM_UP)
 
     def episode(self, robot: Robot, dt: float, n_steps: int) -> Episode:
         """Return an episode, as its trajectory has it."""
-        run = simulated(robot.scene(dt, n_steps, self.native))
+        run = simulated(scene_of(robot, dt, n_steps, self.native))
         return Episode(watched(run), opening(robot.model, run.theta), failures(run))
+
+
+@cache
+def scene_of(robot: Robot, dt: float, n_steps: int, native: bool) -> Scene:
+    """Return the scene of a robot, made once for all rounds."""
+    return robot.scene(dt, n_steps, native)
 
 
 @cache
 def start_time(robot: Robot, dt: float, native: bool) -> float:
     """Return what a run takes up to its first steps, the least of a few."""
-    few = partial(simulated, robot.scene(dt, WARM_UP, native))
+    few = partial(simulated, scene_of(robot, dt, WARM_UP, native))
     few()  # loads and compiles
     return min(processor_time(few) for _ in range(STARTS))
 
@@ -175,7 +182,7 @@ class MujocoRobotRun(MujocoRun):
     """A robot in MuJoCo; its motors are MuJoCo's own, or a function in Python."""
 
     def __init__(self, native: bool, robot: Robot, dt: float) -> None:
-        self.model = mujoco.MjModel.from_xml_path(str(robot.file))
+        self.model = copy(robot.compiled)
         self.data, self.motors = mujoco.MjData(self.model), robot.motors
         self.native = native or not len(self.motors.kp)
         self.model.opt.timestep = dt
