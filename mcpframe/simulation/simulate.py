@@ -144,7 +144,6 @@ class _Run:
             harvest.begin()
             warn_of_overlaps(scene, self.engine.overlaps, stacklevel=3)
             recorder.take(start_of(self.state), self._checkpoint())
-            recorder.flush()
         else:
             self._resume(recorder.last, recorder.checkpoint)
 

@@ -131,10 +131,11 @@ class Recorder:
 
     def finish(self) -> Trajectory:
         """Close the recorder and return what it has recorded."""
-        if self._file is None:
+        if self._file is None or (self._n_waiting == self.n_steps and not self._closed):  # all are here
+            whole = StepBlock.concatenate([StepBlock.without_rows(self.header.model), *self._waiting])
+            self._waiting = [whole]
             self.close()
-            blocks = [StepBlock.without_rows(self.header.model), *self._waiting]
-            return Trajectory(self.header, StepBlock.concatenate(blocks))
+            return Trajectory(self.header, whole)
         if self._closed:
             return Trajectory(self.header, load_steps(self._file.path, self.header.model))
         self.flush()
@@ -176,8 +177,6 @@ def _gathered(blocks: Sequence[StepBlock]) -> Iterator[StepBlock]:
     few: list[StepBlock] = []
     for block in blocks:
         few.append(block)
-        if sum(map(len, few)) >= ENOUGH_STEPS:
+        if block is blocks[-1] or sum(map(len, few)) >= ENOUGH_STEPS:
             yield few[0] if len(few) == 1 else StepBlock.concatenate(few)
             few = []
-    if few:
-        yield StepBlock.concatenate(few)

@@ -72,10 +72,12 @@ class TrajectoryFile:
         header: what it says of the run.
     """
 
-    def __init__(self, path: Path, stream: JournaledFile, file: h5py.File, header: Header) -> None:
+    def __init__(
+        self, path: Path, stream: JournaledFile, file: h5py.File, header: Header, places: Datasets
+    ) -> None:
         self.path, self.header = path, header
         self._stream, self._file = stream, file
-        self._datasets = datasets(file)  # open all the time, so that their last chunks stay in memory
+        self._datasets = places  # open all the time, so that their last chunks stay in memory
         # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
         self._finish = weakref.finalize(self, _close, file, stream, commit=True)
 
@@ -89,13 +91,13 @@ class TrajectoryFile:
             raise FileFormatError(f"{path}: exists already; resume the run in it, or remove it first")
         try:
             file = h5py.File(stream, "w")
-            write_header(file, texts, header.model)
+            places = write_header(file, texts, header.model)
             file.flush()
             stream.commit()
         except OSError as error:
             stream.close()
             raise FileFormatError(f"{path}: cannot be written ({error})") from None
-        return TrajectoryFile(path, stream, file, header)
+        return TrajectoryFile(path, stream, file, header, places)
 
     @staticmethod
     def open(path: Path) -> TrajectoryFile:
@@ -111,7 +113,7 @@ class TrajectoryFile:
         except UNREADABLE as error:
             _close(file, stream, commit=False)
             raise not_a_trajectory(path, error) from None
-        return TrajectoryFile(path, stream, file, header)
+        return TrajectoryFile(path, stream, file, header, datasets(file))
 
     @property
     def n_steps(self) -> int:
@@ -171,16 +173,18 @@ class TrajectoryFile:
         self._finish()
 
 
-def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> None:
-    """Fill a new file with the texts of a header and datasets without rows."""
+def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> Datasets:
+    """Fill a new file with the texts of a header and datasets without rows, which stay open."""
     file.attrs.update({"format": FORMAT, "version": VERSION})
     file.create_group("header").attrs.update(texts)
     file.create_group("checkpoint").attrs["n_steps"] = 0
+    places: Datasets = {}
     for name, table in TABLES.items():
         group = file.create_group(name)
         rows = empty(table, n_theta=model.n_theta, N=model.n_dofs)
         for about in columns(table):
-            _create(group, about, rows[about.name], CHUNK_ROWS[name])
+            places[name, about.name] = _create(group, about, rows[about.name], CHUNK_ROWS[name])
+    return places
 
 
 def _add_new_columns(file: h5py.File) -> None:
@@ -194,7 +198,7 @@ def _add_new_columns(file: h5py.File) -> None:
 
 
 def datasets(file: h5py.File) -> Datasets:
-    """Return the open datasets of the columns; of each, HDF5 keeps the last chunks alone in memory."""
+    """Return the open datasets of the columns."""
     groups = {name: file[name] for name in TABLES}
     return {
         (name, about.name): _opened(groups[name], about.name)
@@ -204,13 +208,18 @@ def datasets(file: h5py.File) -> Datasets:
 
 
 def _opened(group: h5py.Group, name: str) -> h5py.h5d.DatasetID:
-    """Return a dataset to append to: HDF5's own cache, a megabyte for each, would keep what is full too."""
+    """Return a dataset to append to."""
     found = h5py.h5d.open(group.id, name.encode())
-    chunk_bytes = found.get_type().get_size() * math.prod(found.get_create_plist().get_chunk())
+    access = _access(found.get_type(), found.get_create_plist().get_chunk())
     del found  # HDF5 shares the cache of what is open
-    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
-    access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * chunk_bytes, 1.0)
     return h5py.h5d.open(group.id, name.encode(), access)
+
+
+def _access(kind: h5py.h5t.TypeID, chunk: tuple[int, ...]) -> h5py.h5p.PropDAID:
+    """Have HDF5 keep the last chunks of a dataset alone: its own cache, a megabyte, keeps full ones too."""
+    access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
+    access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * kind.get_size() * math.prod(chunk), 1.0)
+    return access
 
 
 def append_steps(places: Datasets, block: StepBlock) -> None:
@@ -222,29 +231,13 @@ def append_steps(places: Datasets, block: StepBlock) -> None:
 
 
 def _append(dataset: h5py.h5d.DatasetID, rows: NDArray[Any]) -> None:
-    """Add rows to a dataset, by HDF5's own calls: h5py's indexing takes twenty times as long.
-
-    Rows that fill whole chunks go to the file as they are; the rest are gathered in HDF5's chunk cache.
-    """
+    """Add rows to a dataset, by HDF5's own calls: h5py's indexing takes twenty times as long."""
     n, *widths = dataset.shape
     dataset.set_extent((n + len(rows), *widths))
-    if not rows.size:
-        return
-    rows = np.ascontiguousarray(rows)
-    chunk = dataset.get_create_plist().get_chunk()[0]
-    head = min(-n % chunk, len(rows))
-    tail = head + (len(rows) - head) // chunk * chunk
-    _write(dataset, n, rows[:head])
-    for k in range(head, tail, chunk):
-        dataset.write_direct_chunk((n + k, *(0 for _ in widths)), rows[k : k + chunk])
-    _write(dataset, n + tail, rows[tail:])
-
-
-def _write(dataset: h5py.h5d.DatasetID, start: int, rows: NDArray[Any]) -> None:
-    if len(rows):
+    if rows.size:
         place = dataset.get_space()
-        place.select_hyperslab((start, *(0 for _ in rows.shape[1:])), rows.shape)
-        dataset.write(h5py.h5s.create_simple(rows.shape), place, rows)
+        place.select_hyperslab((n, *(0 for _ in widths)), rows.shape)
+        dataset.write(h5py.h5s.create_simple(rows.shape), place, np.ascontiguousarray(rows))
 
 
 def _read(dataset: h5py.h5d.DatasetID) -> NDArray[Any]:
@@ -336,22 +329,33 @@ def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -
     place[...] = data
 
 
-def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> None:
+def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> h5py.h5d.DatasetID:
+    """Make the dataset of a column, and return it open."""
     row_bytes = max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:])))
     n_rows = min(most_rows, max(1, CHUNK_BYTES // row_bytes))
-    grows = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    grows.set_chunk((n_rows, *(max(1, width) for width in rows.shape[1:])))
+    chunk = (n_rows, *(max(1, width) for width in rows.shape[1:]))
+    grows, kind = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5t.py_create(rows.dtype)
+    grows.set_chunk(chunk)
     grows.set_obj_track_times(False)  # the same run, the same bytes
     unknown = h5py.h5s.UNLIMITED  # as is a width of zero
     space = h5py.h5s.create_simple(rows.shape, (unknown, *(width or unknown for width in rows.shape[1:])))
-    place = h5py.h5d.create(group.id, about.name.encode(), h5py.h5t.py_create(rows.dtype), space, grows)
+    name, access = about.name.encode(), _access(kind, chunk)
+    place = h5py.h5d.create(group.id, name, kind, space, grows, dapl=access)
     if rows.size:
         place.write(h5py.h5s.ALL, h5py.h5s.ALL, rows)
-    attributes = h5py.Dataset(place).attrs
     if about.metadata["unit"]:
-        attributes["unit"] = about.metadata["unit"]
+        _describe(place, b"unit", about.metadata["unit"])
     if about.name in NAMES:
-        attributes["names"] = json.dumps(NAMES[about.name])
+        _describe(place, b"names", json.dumps(NAMES[about.name]))
+    return place
+
+
+def _describe(place: h5py.h5d.DatasetID, name: bytes, text: str) -> None:
+    """Give a new dataset an attribute, by HDF5's own calls: h5py's `attrs` take three times as long."""
+    kind = h5py.string_dtype()
+    scalar = h5py.h5s.create(h5py.h5s.SCALAR)
+    attribute = h5py.h5a.create(place, name, h5py.h5t.py_create(kind, logical=True), scalar)
+    attribute.write(np.array(text, dtype=kind))
 
 
 def _starts(file: h5py.File, counts: str, where: str) -> Indices:
