@@ -243,7 +243,7 @@ def test_a_fast_body_that_is_near_more_than_there_is_room_for_lands_all_the_same
     engine = Engine(mf.Scene(model, theta=[0.2], theta_dot=[-400.0]))
     block = run(engine, 3)
     assert block.theta[-1, 0] == pytest.approx(0.05, abs=1e-6)
-    assert abs(block.theta_dot[-1, 0]) < 1e-9
+    assert 0.0 <= block.theta_dot[-1, 0] < 1e-3  # what has sunk in, within the tolerance, rises slowly
 
 
 def test_only_some_steps_are_recorded_with_the_impulses_of_all():
