@@ -4,8 +4,9 @@
 
 Matrices of random entries whose symmetric part is definite, so that the cheapest test decides. The judge: the
 kernel that judges a step, rows, uniqueness, margin and growth, on states of scenes of this repository. Steps:
-these scenes with `diagnose` and without, in turns: least processor time of some rounds, and the median over
-the rounds of the difference, since other work on a machine slows both. Writes out/bench/diagnosis.json.
+these scenes in the compiled loop, with `diagnose` and without, in turns: least processor time of some rounds,
+and the median over the rounds of the difference, since other work on a machine slows both. Writes
+out/bench/diagnosis.json.
 """
 
 from __future__ import annotations
@@ -107,10 +108,10 @@ def rounds(quick: bool) -> range:
 
 def step_time(scene: mf.Scene, n: int, judged: bool) -> float:
     """Return the processor time of a step of a scene, of n steps without the first few, s."""
-    run = partial(mf.simulate, scene, contact_model="rigid", diagnose=judged)
-    few = processor_time(partial(run, duration=WARM_UP * scene.stepping.dt))
-    whole = processor_time(partial(run, duration=n * scene.stepping.dt))
-    return (whole - few) / (n - WARM_UP)
+    engine = Engine(scene.with_stepping(contact_model="rigid", diagnose=judged))
+    state = scene.initial_state()
+    engine.advance(state, 0, WARM_UP)
+    return processor_time(partial(engine.advance, state, WARM_UP, n - WARM_UP)) / (n - WARM_UP)
 
 
 if __name__ == "__main__":
