@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from mcpframe.contact.detection.kernels.plane import add_point
-from mcpframe.contact.detection.kernels.support import vertex
+from mcpframe.contact.detection.kernels.support import in_axes, vertex
 from mcpframe.contact.detection.patches import MOST
 from mcpframe.contact.detection.records import (
     P_AXIS,
@@ -21,7 +21,7 @@ from mcpframe.contact.detection.records import (
     SCRATCH,
 )
 from mcpframe.jit import callee, inline
-from mcpframe.jit.lanes import get, load, put, vector
+from mcpframe.jit.lanes import get, load, put
 from mcpframe.spatial.algebra import apply, dot, load_matrix
 
 COSINES = tuple(math.cos(2.0 * math.pi * k / MOST) for k in range(MOST))
@@ -31,12 +31,6 @@ LOWEST = MOST
 FURTHER = 1e-9
 """Part of the size by which a vertex has to lie further out than one before it, so that equals do not take
 turns."""
-
-
-@inline
-def in_axes(R, a):
-    """Return a vector of the world in the axes R."""
-    return vector(dot(R[0], a), dot(R[1], a), dot(R[2], a))
 
 
 @inline

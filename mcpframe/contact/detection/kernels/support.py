@@ -29,7 +29,13 @@ from mcpframe.contact.detection.records import (
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, vector
 from mcpframe.jit.memory import VECTOR
-from mcpframe.spatial.algebra import combine, dot, load_matrix
+from mcpframe.spatial.algebra import apply, dot, load_matrix
+
+
+@inline
+def in_axes(R, a):
+    """Return a vector of the world in the axes R."""
+    return vector(dot(R[0], a), dot(R[1], a), dot(R[2], a))
 
 
 @inline
@@ -68,8 +74,8 @@ def furthest(ID, XD, row, p, d):
     kind, x, u, r = get(ID, row + S_KIND), load(XD, p + P_POSITION), load(XD, p + P_AXIS), get(XD, p + P_SIZE)
     if kind == MESH:
         R = load_matrix(XD, p + P_ROTATION)
-        local = vector(dot(R[0], d), dot(R[1], d), dot(R[2], d))
-        return x + combine(R, XD, ID[VERTICES] + VECTOR * best_vertex(ID, XD, get(ID, row + S_VERTEX), local))
+        best = best_vertex(ID, XD, get(ID, row + S_VERTEX), in_axes(R, d))
+        return x + apply(R, vertex(ID, XD, best))
     if kind == BOX:
         return x + corner(XD, p, d)
     if kind == ELLIPSOID:
