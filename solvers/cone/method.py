@@ -35,12 +35,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import Field
 
-from mcpframe.problem.cone import ConeLCP, Discs, cones_of
+from mcpframe.problem.cone import ConeLCP
 from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solvers.cone import memory as at
 from mcpframe.solvers.cone.chain import BY_NOTHING, METHODS, solve_cones
 from mcpframe.solvers.cone.equations import eliminate_equations
-from mcpframe.solvers.cone.workspace import thread_workspace
+from mcpframe.solvers.cone.workspace import cone_bounds, thread_workspace
 from mcpframe.solvers.shared.alarm import NEVER, alarm
 from mcpframe.solving.plugin import AbstractSolver, Request
 from mcpframe.solving.solution import Claim, Status
@@ -98,11 +98,11 @@ class Cone(AbstractSolver):
 
 def _dense(problem: Any, request: Request, start: Array | None, tol: float) -> Claim:
     """Return the claim of the compiled chain."""
-    M, q, lower, upper, discs = _rows(problem)
-    n, k = q.size, len(discs)
+    M, q, *bounds = _rows(problem)
+    n, k = q.size, bounds[-1].size // 2
     z = np.zeros(n) if start is None else np.array(start)
     X, I = thread_workspace(n, k)
-    arguments = M, q, lower, upper, discs.table.ravel(), discs.sizes.ravel(), start is not None, tol, z, X, I
+    arguments = M, q, *bounds, start is not None, tol, z, X, I
     longest = (MOST_SWEEPS * SWEEP_SECONDS + MOST_STEPS * STEP_SECONDS * n) * n * n
     if longest < BRIEF * (request.deadline - perf_counter()):
         error = solve_cones(*arguments, NEVER)
@@ -133,15 +133,13 @@ def _without_equations(problem: ConeLCP, request: Request) -> Claim:
     return claim
 
 
-def _rows(problem: Any) -> tuple[Array, Array, Array, Array, Discs]:
-    """Return the problem as rows with bounds and discs."""
+def _rows(problem: Any) -> tuple[NDArray[Any], ...]:
+    """Return M, q, bounds and discs of the problem, as kernels take them."""
     if isinstance(problem, ConeLCP):
-        return problem.rows.M_dense, problem.q, problem.lower, problem.upper, problem.discs
-    n, dim = problem.n, problem.dim
+        discs = problem.discs.table.ravel(), problem.discs.sizes.ravel()
+        return problem.rows.M_dense, problem.q, problem.lower, problem.upper, *discs
     W = problem.W.toarray() if sp.issparse(problem.W) else problem.W
-    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
-    lower[::dim] = 0.0
-    return np.ascontiguousarray(W), problem.q, lower, upper, cones_of(problem.mu, dim)
+    return np.ascontiguousarray(W), problem.q, *cone_bounds(problem.mu, problem.dim)
 
 
 def _pile(problem: FrictionProblem, request: Request) -> Claim:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcpframe.jit.lapack import ONE, TRANSPOSED, lapack_addresses
+from mcpframe.problem.cone import cones_of
 from mcpframe.solvers.cone import memory as at
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -29,6 +31,13 @@ def thread_workspace(n: int, n_discs: int) -> Arrays:
     if _last.size != (n, n_discs):
         _last.size, _last.arrays = (n, n_discs), new_workspace(n, n_discs)
     return _last.arrays
+
+
+def cone_bounds(mu: NDArray[np.float64], dim: int) -> tuple[NDArray[Any], ...]:
+    """Return lower, upper and discs (table, sizes) of cones alone, as kernels take them."""
+    lower, discs = np.full(dim * len(mu), -np.inf), cones_of(mu, dim)
+    lower[::dim] = 0.0
+    return lower, np.full(len(lower), np.inf), discs.table.ravel(), discs.sizes.ravel()
 
 
 class _Last(threading.local):

@@ -1,8 +1,8 @@
 """The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
 
 A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; in jammed piles it
-goes all the way, and the interior point comes after it. Where most contacts stay open, those that close or
-nearly do are solved alone, and again with all that would overlap then, until nothing does. What a
+goes all the way, and the interior point comes after it. Where most contacts stay open, those that close are
+solved alone, island by island, and again with all that would overlap then, until nothing does. What a
 factorisation costs is guessed from the graph of closed contacts, and none is begun that costs more than the
 descent so far: in space factors fill in, steps of a descent do not. The order depends on the problem alone,
 not on clocks: the same problem gives the same bits.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mcpframe.problem.friction import FrictionProblem, lengths
 from mcpframe.solvers.cone.sparse.gradient import Descent
 from mcpframe.solvers.cone.sparse.interior import central_path
+from mcpframe.solvers.cone.sparse.islands import SMALL, Contacts, find_islands, solve_small
 from mcpframe.solvers.cone.sparse.proximal import proximal_newton
 from mcpframe.solvers.cone.sparse.system import SparseCones, sparse_cones
 from mcpframe.solving.plugin import Request
@@ -43,9 +44,9 @@ PROGRAMS = 8
 """Convex programs, each with the slips of the last."""
 AFFORDABLE = 10.0
 """Work of linear systems over that of the descent before."""
-GLANCE, NEARBY, FEW, ROUNDS = 100, 0.01, 0.7, 6
-"""Steps of a descent that tell which contacts may close; the normal velocity, of the largest free one, below
-which they may; the share of all up to which they are solved alone; how often."""
+GLANCE, FEW, ROUNDS = 100, 0.7, 20
+"""Steps of a descent that tell which contacts may close; the share of all up to which they are solved alone;
+how often."""
 SHARE = 0.5
 """Of the tolerance, what is aimed at."""
 
@@ -154,26 +155,32 @@ class Pile(Search):
         return self.claim()
 
     def few(self) -> None:
-        """Solve the contacts that may close alone, and again with those that overlap then."""
+        """Solve contacts that may close alone, island by island, and again with those that overlap then."""
         kept = np.zeros(len(self.best), dtype=bool)
-        r = self.best
-        for _ in range(ROUNDS):
+        r = self.best.copy()
+        for k in range(ROUNDS):
             u = self.system.u(self.system.push(r))
-            before, kept = kept, kept | (r[:, 0] > 0.0) | (u[:, 0] < NEARBY)
-            if not self.goes_on() or kept.mean() > FEW or (kept == before).all():
+            kept |= (r[:, 0] > 0.0) | (u[:, 0] < 0.0)
+            if not self.goes_on() or kept.mean() > FEW:
                 return
-            search = Search(self.system.part(kept), r[kept], self.goal, self.deadline)
-            if self.jammed:  # and solved but for contacts that are new
-                search.newton(search.best, WHOLE, "proximal Newton")
-            search.run()
-            self.jammed |= search.jammed
-            r = np.zeros_like(r)
-            r[kept] = search.best
-            self.iterations += search.iterations
-            self.said += search.said
-            self.offer(r, f"few contacts, {search.method}")
-            if search.residual > self.goal:
-                return
+            off = self.system.residuals(r) > self.goal
+            islands = [island for island in find_islands(self.system, kept) if off[island].any()]
+            solve_small(self.system, [one for one in islands if len(one) <= SMALL], r, self.goal)
+            for island in islands:
+                if len(island) > SMALL:
+                    r[island] = self.island(island, r[island], again=k > 0)
+            self.offer(r, "islands")
+
+    def island(self, contacts: Contacts, r: Array, again: bool) -> Array:
+        """Return the best point of an island, from one that is solved but for contacts that are new."""
+        search = Search(self.system.part(contacts), r, self.goal, self.deadline)
+        if again:
+            search.newton(search.best, WHOLE if self.jammed else BRIEF, "proximal Newton")
+        search.run()
+        self.jammed |= search.jammed
+        self.iterations += search.iterations
+        self.said += search.said
+        return search.best
 
     def offer(self, r: Array, method: str) -> None:
         """Keep a point if it is the best, for those too who may have to stop the search."""

@@ -53,10 +53,19 @@ class SparseCones:
     unit_u: Array
     scales: Array
 
-    def part(self, kept: NDArray[np.bool_]) -> SparseCones:
+    @property
+    def dim(self) -> int:
+        """Rows of a contact."""
+        return int(self.q.shape[1])
+
+    def rows(self, contacts: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of contacts."""
+        return (self.dim * contacts[:, None] + np.arange(self.dim)).ravel()
+
+    def part(self, kept: NDArray[np.intp]) -> SparseCones:
         """Return the problem of some contacts alone, with the velocities that they change."""
-        rows = np.repeat(kept, self.q.shape[1])
-        G = sp.csc_array(self.G)[:, rows]
+        rows = self.rows(kept)
+        G = self.columns[:, rows]
         moved = np.unique(G.indices)
         return SparseCones(
             sp.csr_array(G)[moved],
@@ -67,6 +76,16 @@ class SparseCones:
             self.unit_u[kept],
             self.scales[kept],
         )
+
+    @cached_property
+    def columns(self) -> sp.csc_array:
+        """G by columns."""
+        return sp.csc_array(self.G)
+
+    def among(self, contacts: NDArray[np.intp]) -> sp.csr_array:
+        """Return W of some contacts."""
+        rows = self.rows(contacts)
+        return sp.csr_array(self.S[rows] @ self.columns[:, rows])
 
     @cached_property
     def W(self) -> sp.csc_array:
@@ -99,15 +118,28 @@ class SparseCones:
     def system_work(self, r: Array | None = None) -> float:
         """Return a guess of the multiplications in a factor of I + G B S where r is closed (None: all is).
 
-        The largest part of the graph counts, as m^1.5 in the plane and m^2 in space.
+        The largest part of the graph counts, as m^1.5 in the plane and m^2 in space, without its trees, which
+        fill nothing in.
         """
-        d = self.q.shape[1]
-        closed = np.repeat(np.ones(len(self.mu)) if r is None else 1.0 * (r[:, 0] > 0.0), d)
-        H = abs(self.S).T @ sp.diags_array(closed)
+        closed = self._without_trees(np.ones(len(self.mu), dtype=bool) if r is None else r[:, 0] > 0.0)
+        H = abs(self.S).T @ sp.diags_array(1.0 * np.repeat(closed, self.dim))
         n, which = connected_components(sp.block_array([[None, H], [H.T, None]]), directed=False)
         velocities, contacts = (np.bincount(part, minlength=n) for part in np.split(which, [H.shape[0]]))
         largest = np.minimum(velocities, contacts).max(initial=0)
-        return float(10.0 * largest ** (1.5 if d == 2 else 2.0))
+        return float(10.0 * largest ** (1.5 if self.dim == 2 else 2.0))
+
+    def _without_trees(self, closed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the contacts without those that are the only one of a body, again and again."""
+        n_c, n = self.q.shape[0], self.q.size
+        by_contact = sp.csr_array((np.ones(n), np.arange(n), np.arange(0, n + 1, self.dim)), shape=(n_c, n))
+        moves = by_contact @ abs(self.S)
+        moves.data[:] = 1.0
+        while True:
+            alone = 1.0 * (moves.T @ closed == 1.0)
+            kept = np.asarray(closed & (moves @ alone < self.dim))
+            if (kept == closed).all():
+                return kept
+            closed = kept
 
     def factor(self, B: Array) -> Solve | None:
         """Return b -> (I + G B S)^-1 b for blocks B [n_c, d, d], refined once; None where it is singular."""
