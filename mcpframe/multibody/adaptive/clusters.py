@@ -67,13 +67,13 @@ def n_theta_of(kind, n_dof):
 
 
 @inline
-def add_mass(IT, XT, k, R, r, XA, row):
-    """Add the mass of a body, placed at (R, r), to a row of MASSES."""
+def add_mass(IT, XT, k, XA, place, row):
+    """Add the mass of a body, placed, to a row of MASSES."""
     c = IT[CONSTANTS] + k * CONSTANT
     m = get(XT, c + C_MASS)
     if m > 0.0:
-        com = r + combine(R, XT, c + C_COM)
-        J = about_origin(rotated_inertia(R, XT, c + C_INERTIA), m, com)
+        com = load(XA, place + at.PL_POSITION) + combine(load_matrix(XA, place), XT, c + C_COM)
+        J = about_origin(rotated_inertia(XA, place, XT, c + C_INERTIA), m, com)
         mass = m + get(XA, row + at.MA_MASS)
         store(XA, row, load(XA, row) + m * com)
         put(XA, row + at.MA_MASS, mass)
@@ -179,7 +179,7 @@ def place_bodies(IT, XT, IA, XA, I, X):
                 p = IA[at.PLACES] + k * at.PLACE
                 store_matrix(XA, p, R)
                 store(XA, p + at.PL_POSITION, r)
-                add_mass(IT, XT, k, R, r, XA, row)
+                add_mass(IT, XT, k, XA, p, row)
                 put(IA, IA[MOVED] + moved, k)
                 moved += 1
         put(IA, IA[at.N_INSIDE] + cluster, get(IA, IA[at.N_INSIDE] + cluster) + 1)

@@ -193,7 +193,7 @@ def join_masses(IT, XA, hinge, a, b, out, seat, rake):
     store(XA, seat + at.SE_POSITION, r)
     m = get(XA, b + at.PI_MASS)
     h = combine(R, XA, b + at.PI_MOMENT)
-    J = rotated_inertia(R, XA, b + at.PI_INERTIA)
+    J = rotated_inertia(XA, seat + at.SE_ROTATION, XA, b + at.PI_INERTIA)
     # J about B's origin, moved by r: J + (2 r·h + m r·r) 1 - r h* - h r* - m r r*
     e, s = identity(), 2.0 * dot(r, h) + m * dot(r, r)
     far = h + m * r

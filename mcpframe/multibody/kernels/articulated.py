@@ -14,7 +14,7 @@ have reference points of their own, all of them are shifted by phi.
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
-from mcpframe.jit.lanes import get, load, put, spread_x, spread_y, spread_z, x_of
+from mcpframe.jit.lanes import get, load, put, spread_x, x_of, zero
 from mcpframe.multibody.memory.records import (
     ADD,
     B_ACCELERATION,
@@ -57,7 +57,6 @@ from mcpframe.multibody.memory.records import (
 )
 from mcpframe.spatial.algebra import (
     about_origin,
-    apply,
     combine,
     cross,
     identity,
@@ -87,13 +86,17 @@ from mcpframe.spatial.algebra import (
 
 
 @inline
-def rotated_inertia(R, X, i):
-    """Return R J R* by columns, J stored by columns from X[i]."""
-    T = combine(R, X, i), combine(R, X, i + 4), combine(R, X, i + 8)
+def rotated_inertia(X, r, Y, i):
+    """Return R J R* by columns, R stored by columns from X[r], J from Y[i].
+
+    Entries of R are taken from memory: there they are spread over lanes for nothing, in registers not.
+    """
+    R = load_matrix(X, r)
+    T = combine(R, Y, i), combine(R, Y, i + 4), combine(R, Y, i + 8)
     return (
-        spread_x(R[0]) * T[0] + spread_x(R[1]) * T[1] + spread_x(R[2]) * T[2],
-        spread_y(R[0]) * T[0] + spread_y(R[1]) * T[1] + spread_y(R[2]) * T[2],
-        spread_z(R[0]) * T[0] + spread_z(R[1]) * T[1] + spread_z(R[2]) * T[2],
+        get(X, r) * T[0] + get(X, r + 4) * T[1] + get(X, r + 8) * T[2],
+        get(X, r + 1) * T[0] + get(X, r + 5) * T[1] + get(X, r + 9) * T[2],
+        get(X, r + 2) * T[0] + get(X, r + 6) * T[1] + get(X, r + 10) * T[2],
     )
 
 
@@ -102,7 +105,7 @@ def body_places(X, o, c):
     """Return a body's mass, centre of mass and inertia about it, from its reference point in world axes."""
     R = load_matrix(X, o + B_ROTATION)
     com = load(X, o + B_POSITION) + combine(R, X, c + C_COM)
-    return get(X, c + C_MASS), com, rotated_inertia(R, X, c + C_INERTIA)
+    return get(X, c + C_MASS), com, rotated_inertia(X, o + B_ROTATION, X, c + C_INERTIA)
 
 
 @inline
@@ -111,7 +114,8 @@ def body_bias(X, o, m, com, J_com):
     w, v = load_pair(X, o + B_VELOCITY)
     w_dot, v_dot = load_pair(X, o + B_BIAS)
     force = m * (v_dot + cross(w_dot, com) + cross(w, v + cross(w, com)))
-    return apply(J_com, w_dot) + cross(w, apply(J_com, w)) + cross(com, force), force
+    moment = combine(J_com, X, o + B_BIAS) + cross(w, combine(J_com, X, o + B_VELOCITY))
+    return moment + cross(com, force), force
 
 
 @inline
@@ -130,6 +134,7 @@ def sweep(I, X):
     n, tree, constants, bodies = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES]
     dofs, tau, branches = I[DOFS], I[TAU], I[BRANCHES]
     e = identity()
+    one = spread_x(e[0])
     P, z = null_block(), null_pair()
     failed = 0
     for k in range(n - 1, -1, -1):
@@ -155,11 +160,12 @@ def sweep(I, X):
             if not get(X, i + D_LEAST) < x_of(D) and failed == 0:  # what follows inward is not a number
                 failed = d + 1
             u = get(X, tau + d) - inner(H, z)
-            G = U[0] / D, U[1] / D
+            inverse = one / D
+            G = inverse * U[0], inverse * U[1]
             P = minus_outer(P, G, U)
             z = plus_scaled(z, u, G)
             store_pair(X, i + D_GAIN, G)
-            put(X, i + D_INVERSE, 1.0 / x_of(D))
+            put(X, i + D_INVERSE, x_of(inverse))
             put(X, i + D_FORCE, u)
         join = get(I, t + JOIN)
         if get(I, t + SECTION) == k and join != DROP:
@@ -209,27 +215,36 @@ def sweep_forces(I, X):
 
 @callee
 def accelerations(I, X):
-    """Fill THETA_DDOT and B_ACCELERATION (what it does to the bodies); return whether all are finite."""
+    """Fill THETA_DDOT and B_ACCELERATION (what it does to the bodies); return whether all are finite.
+
+    With a = before - held H of the last dof, G* a is G* before - held G* H: a product of six then waits for
+    the dof before the last, and a single number for the last one.
+    """
     n, tree, bodies, dofs, theta_ddot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DDOT]
-    a = null_pair()
+    a, before, H, held = null_pair(), null_pair(), null_pair(), zero()
     zero_sum = 0.0
     for k in range(n):
         t = tree + k * TREE_ROW
         parent = get(I, t + PARENT)
         if parent < 0:
-            a = null_pair()
+            a, before, held = null_pair(), null_pair(), zero()
         elif parent != k - 1:
             a = load_pair(X, bodies + parent * BODY + B_ACCELERATION)
+            before, held = a, zero()
         if get(I, t + SECTION) == k and parent >= 0:
             a = shifted_motion(a, load(X, bodies + k * BODY + B_SHIFT))
+            before, held = a, zero()
         first = get(I, t + DOF_AT)
         for d in range(first, first + get(I, t + N_DOF)):
             i = dofs + d * DOF
             free = get(X, i + D_INVERSE) * get(X, i + D_FORCE)
-            held = spread_inner(-free, load_pair(X, i + D_GAIN), a)  # -theta_ddot
+            G = load_pair(X, i + D_GAIN)
+            held = spread_inner(-free, G, before) - held * spread_inner(0.0, G, H)  # -theta_ddot
             put(X, theta_ddot + d, -x_of(held))
             zero_sum += 0.0 * x_of(held)  # NaN for infinities as well
-            a = minus_spread(a, held, load_pair(X, i + D_COLUMN))
+            H = load_pair(X, i + D_COLUMN)
+            before = a
+            a = minus_spread(a, held, H)
         store_pair(X, bodies + k * BODY + B_ACCELERATION, a)
     return zero_sum == 0.0
 
