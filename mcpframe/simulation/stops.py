@@ -74,11 +74,13 @@ def why_unmoved(scene: Scene, state: State, step: int) -> str:
     with np.errstate(all="ignore"):
         force = scene.controller.force(state, state.time)
         moved = dt * np.abs(state.theta_dot)
+        slow = moved.max() <= RESOLVED  # it is not the motion so far
         try:
-            moved += dt * dt * np.abs(state.free_acceleration(force + state.passive_force()))
+            soon = dt * dt * np.abs(state.free_acceleration(force + state.passive_force()))
+            moved += soon if slow else 0.0
         except ModelError as error:
             told = str(error)
-            if moved.max() <= RESOLVED:  # it is not the motion
+            if slow:
                 return f"{where}: {told}"
     worst = int(moved.argmax())
     name, rate = scene.model.dof_names[worst], state.theta_dot[worst]

@@ -74,8 +74,12 @@ def double_pendulum_swings(way: Way) -> Answers:
 
 @system("chain of 12 links", "Lagrange's equations, 1 s; energy for 60 s", BOTH_SCHEMES, SLOW_WAYS)
 def twelve_links_swing(way: Way) -> Answers:
-    """A chain that whips, at 230 rad/s, turns by a quarter of a radian in a step and loses energy then."""
-    yield from _swings(way, twelve_links(), 0.3)
+    """A chain that whips, at 230 rad/s, turns by a quarter of a radian in a step and loses energy then.
+
+    It is chaotic: of thirty starts that differ by 1e-9 rad each loses another share in 60 s, 0.29 in the
+    middle, 0.16 to 0.39. The bound is far enough above to hold whatever the last bits are.
+    """
+    yield from _swings(way, twelve_links(), 0.45)
 
 
 def _swings(way: Way, motion: Motion, bound: float) -> Answers:
@@ -86,7 +90,7 @@ def _swings(way: Way, motion: Motion, bound: float) -> Answers:
         had = run.total_energy[0] - lowest
         yield energy_kept(run, bound, had)
         gained = np.maximum(run.total_energy - run.total_energy[0], 0.0) / had
-        yield zero("energy gained, share", gained, 0.2 * bound + 1e-3, "it wanders")
+        yield zero("energy gained, share", gained, 0.13 * bound + 1e-3, "it wanders")
 
 
 def hanging_energy(motion: Motion) -> float:
