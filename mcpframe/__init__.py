@@ -23,13 +23,7 @@ from mcpframe.exceptions import (
     PluginError,
     ProblemError,
 )
-from mcpframe.io.corpus import Corpus
-from mcpframe.io.fclib import load_fclib
-from mcpframe.io.mjcf import load_mjcf
 from mcpframe.io.npz import load_problem, load_record, save_problem, save_solution
-from mcpframe.io.urdf import load_urdf
-from mcpframe.modelling.model import MCPModel
-from mcpframe.modelling.nl import from_pyomo, load_nl
 from mcpframe.multibody import Hinge, Link, Model, Node, closures, project_loops, project_rates
 from mcpframe.multibody.model import shapes
 from mcpframe.multibody.model.joining import Part, joined
@@ -67,6 +61,12 @@ if TYPE_CHECKING:
     from mcpframe.contact.detection.materials import Material
     from mcpframe.diagnosis.diagnosis import Diagnosis, diagnose
     from mcpframe.diagnosis.layer import Layer
+    from mcpframe.io.corpus import Corpus
+    from mcpframe.io.fclib import load_fclib
+    from mcpframe.io.mjcf import load_mjcf
+    from mcpframe.io.urdf import load_urdf
+    from mcpframe.modelling.model import MCPModel
+    from mcpframe.modelling.nl import from_pyomo, load_nl
     from mcpframe.scene import controllers
     from mcpframe.scene.scene import Scene
     from mcpframe.scene.scene_file import load_scene
@@ -82,8 +82,10 @@ __version__ = "0.1.0"
 
 _LATER = {
     "AccelerationStep": "mcpframe.contact.acceleration_step",
+    "Corpus": "mcpframe.io.corpus",
     "Diagnosis": "mcpframe.diagnosis.diagnosis",
     "Layer": "mcpframe.diagnosis.layer",
+    "MCPModel": "mcpframe.modelling.model",
     "Material": "mcpframe.contact.detection.materials",
     "Scene": "mcpframe.scene.scene",
     "Adaptive": "mcpframe.scene.settings",
@@ -93,16 +95,21 @@ _LATER = {
     "certify_step": "mcpframe.contact.certificate",
     "controllers": "mcpframe.scene.controllers",
     "diagnose": "mcpframe.diagnosis.diagnosis",
+    "from_pyomo": "mcpframe.modelling.nl",
     "harvest": "mcpframe.studies.corpora.harvesting",
+    "load_fclib": "mcpframe.io.fclib",
+    "load_mjcf": "mcpframe.io.mjcf",
+    "load_nl": "mcpframe.modelling.nl",
     "load_scene": "mcpframe.scene.scene_file",
     "load_study": "mcpframe.studies.study.study_file",
+    "load_urdf": "mcpframe.io.urdf",
     "run_study": "mcpframe.studies.running.runner",
     "save_gif": "mcpframe.view.strip",
     "save_overlay": "mcpframe.view.strip",
     "save_strip": "mcpframe.view.strip",
     "simulate": "mcpframe.simulation.simulate",
 }
-"""Names that bring kernels with them: imported when first asked for."""
+"""Names that bring kernels or readers of files with them: imported when first asked for."""
 
 
 def __getattr__(name: str) -> Any:
