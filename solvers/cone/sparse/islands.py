@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from mcpframe.solvers.cone.chain import solve_cones
 from mcpframe.solvers.cone.sparse.system import SparseCones
 from mcpframe.solvers.cone.workspace import cone_bounds, new_workspace
-from mcpframe.solvers.shared.alarm import NEVER
+from mcpframe.solvers.shared.alarm import alarm
 
 Array = NDArray[np.float64]
 Contacts = NDArray[np.intp]
@@ -32,16 +32,17 @@ def find_islands(system: SparseCones, kept: NDArray[np.bool_]) -> list[Contacts]
     return np.split(contacts[order], ends)
 
 
-def solve_small(system: SparseCones, islands: list[Contacts], r: Array, goal: float) -> None:
+def solve_small(system: SparseCones, islands: list[Contacts], r: Array, goal: float, deadline: float) -> None:
     """Solve islands as dense problems, into r [n_c, d]."""
     if not islands:
         return
     W, most, begin = system.among(np.concatenate(islands)), max(map(len, islands)), 0
     X, I = new_workspace(system.dim * most, most)
-    for island in islands:
-        end = begin + system.dim * len(island)
-        z, q = np.zeros(end - begin), system.q[island].ravel()
-        bounds = cone_bounds(system.mu[island], system.dim)
-        solve_cones(W[begin:end, begin:end].toarray(), q, *bounds, False, goal, z, X, I, NEVER)
-        r[island] = z.reshape(r[island].shape)
-        begin = end
+    with alarm(deadline) as stop:
+        for island in islands:
+            end = begin + system.dim * len(island)
+            z, q = np.zeros(end - begin), system.q[island].ravel()
+            bounds = cone_bounds(system.mu[island], system.dim)
+            solve_cones(W[begin:end, begin:end].toarray(), q, *bounds, False, goal, z, X, I, stop)
+            r[island] = z.reshape(r[island].shape)
+            begin = end

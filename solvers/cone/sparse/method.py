@@ -155,17 +155,23 @@ class Pile(Search):
         return self.claim()
 
     def few(self) -> None:
-        """Solve contacts that may close alone, island by island, and again with those that overlap then."""
+        """Solve contacts that may close alone, island by island, and again with those that overlap then.
+
+        What an island does not solve is left to the search of the whole.
+        """
         kept = np.zeros(len(self.best), dtype=bool)
         r = self.best.copy()
         for k in range(ROUNDS):
+            off = self.system.residuals(r) > self.goal
+            if not self.goes_on() or off[kept].any():
+                return
             u = self.system.u(self.system.push(r))
             kept |= (r[:, 0] > 0.0) | (u[:, 0] < 0.0)
-            if not self.goes_on() or kept.mean() > FEW:
+            if kept.mean() > FEW:
                 return
-            off = self.system.residuals(r) > self.goal
             islands = [island for island in find_islands(self.system, kept) if off[island].any()]
-            solve_small(self.system, [one for one in islands if len(one) <= SMALL], r, self.goal)
+            small = [island for island in islands if len(island) <= SMALL]
+            solve_small(self.system, small, r, self.goal, self.deadline)
             for island in islands:
                 if len(island) > SMALL:
                     r[island] = self.island(island, r[island], again=k > 0)
