@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console, facts = opening("Diagnosis", page=options.page)
     seconds = 0.1 if options.quick else options.seconds
     tests, judged, steps = (
-        list(test_costs(seconds)),
+        list(p_test_costs(seconds)),
         list(judge_costs(seconds)),
         list(step_costs(options.quick)),
     )
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def test_costs(seconds: float) -> Iterator[tuple[int, str, float]]:
+def p_test_costs(seconds: float) -> Iterator[tuple[int, str, float]]:
     """Yield rows, the test that has decided, and what that takes, s."""
     for n in ROWS:
         entries = np.random.default_rng(n).normal(size=(n, n)) / n

@@ -6,7 +6,7 @@ diagnosis = load("diagnosis")
 
 
 def test_the_cheapest_test_decides_about_the_matrices_that_are_timed():
-    found = list(diagnosis.test_costs(0.01))
+    found = list(diagnosis.p_test_costs(0.01))
     assert [n for n, _, _ in found] == list(diagnosis.ROWS)
     assert {test for _, test, _ in found} == {"Cholesky of A + A*"}
     assert all(seconds > 0.0 for _, _, seconds in found)
