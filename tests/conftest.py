@@ -1,5 +1,6 @@
 """What all tests share: quiet kernels, one thread in linear algebra, registries that forget, an order."""
 
+import gc
 import os
 
 os.environ.setdefault("MCPFRAME_QUIET", "1")
@@ -40,6 +41,12 @@ RANK = {(Path(__file__).parent / name).resolve(strict=True): rank for rank, name
 def pytest_collection_modifyitems(items):
     """Begin with what takes long, lest a worker be left alone with it at the end."""
     items.sort(key=lambda item: RANK.get(item.path, len(RANK)))
+
+
+def pytest_collection_finish():
+    """Leave ten thousand tests and all modules out of what is searched for garbage, again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

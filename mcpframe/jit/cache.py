@@ -1,7 +1,7 @@
 """Compile a kernel, or take it from the cache on disk where it is still right; say so where it takes time.
 
-Nothing is compiled while modules are imported: a kernel is when it is first called, when another one that
-calls it is compiled, when its address is asked for, or by `ready`.
+Nothing is compiled, loaded or stamped while modules are imported: a kernel is when it is first called, when
+another one that calls it is compiled, when its address is asked for, or by `ready`.
 """
 
 from __future__ import annotations
@@ -33,15 +33,25 @@ _turns: list[Callable[[Any], AbstractContextManager[None]]] = [nullcontext]
 """Last of it: within what a kernel is compiled, unless processes take turns."""
 
 
-def deferred(function: Callable[..., Any], signature: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Return a function that is compiled for one signature as soon as it is needed."""
-    dispatcher = _cached(function, options)
-    cached = dispatcher is not None
-    if dispatcher is None:
-        dispatcher = numba.njit(**options)(function)
+def deferred(
+    function: Callable[..., Any],
+    signature: tuple[Any, ...],
+    options: dict[str, Any],
+    cached: Callable[[Any], None] = lambda dispatcher: None,
+) -> Any:
+    """Return a function that is compiled for one signature as soon as it is needed.
+
+    Args:
+        function: in Python.
+        signature: types of its arguments.
+        options: of Numba.
+        cached: is called with the dispatcher once that has a cache.
+    """
+    dispatcher = numba.njit(**options)(function)
 
     def compile_now() -> None:
-        with event.install_listener("numba:compile", _Announcer(dispatcher, cached)):
+        announcer = _Announcer(dispatcher, cached=_cached(dispatcher, cached))
+        with event.install_listener("numba:compile", announcer):
             dispatcher.compile(signature)
         dispatcher.disable_compile()
 
@@ -105,20 +115,23 @@ def _templated(dispatcher: Any, arguments: Any, named: Any) -> Any:
     return type(dispatcher).get_call_template(dispatcher, arguments, named)
 
 
-def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Return a dispatcher with a cache that knows what it depends on; None where there can be none.
+def _cached(dispatcher: Any, tell: Callable[[Any], None]) -> bool:
+    """Give a dispatcher a cache that knows what it depends on; return False where there can be none.
 
     Numba by itself looks at the kernel's own file alone, so its caches serve with our stamps or not at all.
     """
+    without = dispatcher._cache
     try:
-        dispatcher = numba.njit(cache=True, **options)(function)
+        dispatcher.enable_caching()
     except RuntimeError:  # "no locator available": typed at a prompt, or a read-only home
-        return None
-    cache_file: Any = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+        return False
+    cache_file: Any = getattr(dispatcher._cache, "_cache_file", None)
     if not hasattr(cache_file, "_source_stamp"):  # another Numba
-        return None
+        dispatcher._cache = without
+        return False
     cache_file._source_stamp = stamp(dispatcher)
-    return dispatcher
+    tell(dispatcher)
+    return True
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mcpframe.jit.later import Later
 from mcpframe.jit.ways import WAY
 
 KERNELS: dict[str, Any] = {}
@@ -68,7 +69,7 @@ def by_address(made: Any) -> Any:
 
     The address, different in every process, is an argument (`types.intp`) of the kernel that calls.
     """
-    return WAY.calls(WAY.signature(made), made.__qualname__)
+    return WAY.calls(Later(lambda: WAY.signature(made)), made.__qualname__)
 
 
 def calls_of(called: Any, name: str) -> Any:

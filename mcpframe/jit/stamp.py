@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum, EnumMeta
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core.typing import Signature
+
+from mcpframe.jit.later import Later
 
 PLAIN = (
     int,
@@ -59,11 +61,11 @@ def stamp(compiled: Any) -> str:
 
 
 def reached_from(compiled: Iterable[Any]) -> list[Any]:
-    """Return some functions and all that they call, each once."""
+    """Return some functions and all that they call, each once; nothing is compiled to find out."""
     reached = dict.fromkeys(compiled)
     todo = list(reached)
     for value in todo:  # grows meanwhile
-        new = [callee for callee in _own(value)[1] if callee not in reached]
+        new = [callee for callee in _called(value) if callee not in reached]
         reached |= dict.fromkeys(new)
         todo += dict.fromkeys(new)
     return todo
@@ -78,87 +80,139 @@ def code_size(compiled: Any) -> int:
 @cache  # kernels share helpers
 def _own(compiled: Any) -> tuple[str, tuple[Any, ...]]:
     """Return a digest of a function without those that it calls, and these in the order of their names."""
+    walk = _walked(compiled, signed=True)
+    return _digest(walk.pieces), tuple(walk.called)
+
+
+@cache
+def _called(compiled: Any) -> tuple[Any, ...]:
+    """Return the functions that a function calls."""
+    return tuple(_walked(compiled, signed=False).called)
+
+
+def _walked(compiled: Any, signed: bool) -> _Walk:
+    """Return the walk over what a function is made of."""
     function = _function_of(compiled)
     assert function is not None
-    walk = _Walk(_names(function.__code__))
-    options = walk.value(getattr(compiled, "targetoptions", None))
-    own = _digest([_file_behind(compiled, function), *options, *walk.function(function)])
-    return own, tuple(walk.called)
+    walk = _Walk(_names(function.__code__), signed)
+    walk.add(_file_behind(compiled, function))
+    walk.value(getattr(compiled, "targetoptions", None))
+    walk.function(function)
+    return walk
 
 
 class _Walk:
-    """Yields what makes up values, and collects the functions among them.
+    """Writes down what makes up values, and collects the functions among them.
 
     Args:
         names: of globals and attributes that the function uses; of modules, classes and other objects only
             these go in.
+        signed: whether signatures of kernels that are called by address go in, for which these are compiled.
+
+    Attributes:
+        pieces: what is written.
+        called: the functions.
     """
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
+    def __init__(self, names: tuple[str, ...], signed: bool) -> None:
+        self.names, self.signed = names, signed
+        self.pieces: list[str] = []
+        self.add = self.pieces.append
         self.called: list[Any] = []
         self._seen: set[int] = set()
 
-    def function(self, function: FunctionType) -> Iterator[str]:
-        """Yield the code of a function, and the values that it finds under the names it uses."""
-        yield from self.code(function.__code__, function.__doc__)
-        yield from self.value((function.__defaults__, function.__kwdefaults__))
+    def function(self, function: FunctionType) -> None:
+        """Write the code of a function, and the values that it finds under the names it uses."""
+        self.code(function.__code__, function.__doc__)
+        self.value((function.__defaults__, function.__kwdefaults__))
         cells = map(_content, function.__closure__ or ())
-        yield from self.named(dict(zip(function.__code__.co_freevars, cells, strict=True)))
-        yield from self.named(self._chosen(function.__globals__))
+        self.named(dict(zip(function.__code__.co_freevars, cells, strict=True)))
+        self.named(self._chosen(function.__globals__))
 
-    def code(self, code: CodeType, doc: str | None = None) -> Iterator[str]:
-        """Yield what code does and nothing about where it stands; a docstring does nothing."""
-        yield code.co_code.hex()
-        yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags))
-        yield repr((code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount))
+    def code(self, code: CodeType, doc: str | None = None) -> None:
+        """Write what code does and nothing about where it stands; a docstring does nothing."""
+        self.add(code.co_code.hex())
+        self.add(repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)))
+        self.add(repr((code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount)))
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
-                yield from self.code(constant)
+                self.code(constant)
             elif doc is None or constant != doc:
-                yield from self.value(constant)
+                self.value(constant)
 
-    def named(self, values: Mapping[str, Any]) -> Iterator[str]:
-        """Yield names and what makes up their values."""
+    def named(self, values: Mapping[str, Any]) -> None:
+        """Write names and what makes up their values."""
         for name, value in values.items():
-            yield name
-            yield from self.value(value)
+            self.add(name)
+            self.value(value)
 
-    def value(self, value: Any) -> Iterator[str]:
-        """Yield what makes up a value."""
-        yield type(value).__qualname__
-        if isinstance(value, Enum):
-            yield from self.named({value.name: value.value})
-        elif isinstance(value, PLAIN):
-            yield repr(value)
-        elif isinstance(value, np.ndarray):
-            yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
-        elif isinstance(value, (tuple, list)):
-            yield f"{len(value)} {getattr(value, '_fields', '')}"
-            for part in value:
-                yield from self.value(part)
-        elif isinstance(value, Set):
-            yield from sorted(map(repr, value))
-        elif isinstance(value, Mapping):
-            yield from self.named({repr(key): value[key] for key in sorted(value, key=repr)})
-        else:
-            yield from self.object(value)
+    def value(self, value: Any) -> None:
+        """Write what makes up a value."""
+        if type(value) is Later:
+            if not self.signed:
+                return
+            value = value.now
+        kind: Any = type(value)
+        self.add(kind.__qualname__)
+        _writer(kind)(self, value)
 
-    def object(self, value: Any) -> Iterator[str]:
-        """Yield the name of a function, or of another object and its attributes that the names stand for."""
+    def enum(self, value: Enum) -> None:
+        """Write the name and the value of a member."""
+        self.named({value.name: value.value})
+
+    def plain(self, value: Any) -> None:
+        """Write a value whose repr says it all."""
+        self.add(repr(value))
+
+    def array(self, value: Any) -> None:
+        """Write the numbers of an array."""
+        self.add(f"{value.dtype} {value.shape} {value.tobytes().hex()}")
+
+    def sequence(self, value: Any) -> None:
+        """Write the parts of a tuple or a list."""
+        self.add(f"{len(value)} {getattr(value, '_fields', '')}")
+        for part in value:
+            self.value(part)
+
+    def set(self, value: Any) -> None:
+        """Write the parts of a set, which have no order."""
+        self.pieces += sorted(map(repr, value))
+
+    def mapping(self, value: Any) -> None:
+        """Write keys and values."""
+        self.named({repr(key): value[key] for key in sorted(value, key=repr)})
+
+    def object(self, value: Any) -> None:
+        """Write the name of a function, or of another object and its attributes that the names stand for."""
         function = _function_of(value)
         module = str(getattr(function or value, "__module__", ""))
-        yield f"{module} {getattr(function or value, '__qualname__', '')}"
+        self.add(f"{module} {getattr(function or value, '__qualname__', '')}")
         if function is not None:
             if not _is_foreign(module):
                 self.called.append(value)
         elif id(value) not in self._seen:
             self._seen.add(id(value))
-            yield repr(getattr(value, "_fields", ""))  # of named tuples: their order is their meaning
-            yield from self.named(self._chosen(_attributes(value)))
+            self.add(repr(getattr(value, "_fields", "")))  # of named tuples: their order is their meaning
+            self.named(self._chosen(_attributes(value)))
 
     def _chosen(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: values[name] for name in self.names if name in values}
+
+
+WRITERS: dict[Any, Callable[[_Walk, Any], None]] = {
+    Enum: _Walk.enum,
+    PLAIN: _Walk.plain,
+    np.ndarray: _Walk.array,
+    (tuple, list): _Walk.sequence,
+    Set: _Walk.set,
+    Mapping: _Walk.mapping,
+}
+"""What writes values of some types: the first that fits."""
+
+
+@cache  # a walk meets a few types, and asking abstract ones takes most of its time
+def _writer(kind: type) -> Callable[[_Walk, Any], None]:
+    return next((write for kinds, write in WRITERS.items() if issubclass(kind, kinds)), _Walk.object)
 
 
 def _attributes(value: Any) -> Mapping[str, Any]:

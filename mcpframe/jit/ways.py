@@ -12,6 +12,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, final
 
@@ -81,13 +82,18 @@ class AbstractCompiled(AbstractWay):
 
     def address(self, kernel: Any) -> int:
         """Return where its machine code begins."""
-        settle(kernel)
-        (result,) = kernel.overloads.values()
-        return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+        return _beginning(kernel)
 
     def calls(self, called: Any, name: str) -> Any:
         """Return an intrinsic."""
         return call_by_address(called, name)
+
+
+@cache  # code stays where it is, and LLVM looks it up by its name: two milliseconds for those of a run
+def _beginning(kernel: Any) -> int:
+    settle(kernel)
+    (result,) = kernel.overloads.values()
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
 
 
 @final
@@ -113,11 +119,12 @@ class Fast(AbstractCompiled):
 
     def __init__(self) -> None:
         self._helpers = import_module("mcpframe.jit.helpers")
+        self._loading = import_module("mcpframe.jit.loading")
 
     def kernel(self, function: Function, signature: tuple[Any, ...], nogil: bool) -> Any:
         """Have it compiled, helpers with it, or taken from the cache, as soon as it is needed."""
         own = {"nogil": nogil, "pipeline_class": self._helpers.KernelCompiler}
-        return deferred(function, signature, self.flags | own)
+        return deferred(function, signature, self.flags | own, self._loading.load_lightly)
 
     def helper(self, function: Function, inline: bool, **flags: Any) -> Any:
         """Have it compiled into the kernels that call it."""

@@ -10,9 +10,8 @@ Problems are values: their arrays are copies, read-only, and checked once, here.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import casadi
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +22,9 @@ from mcpframe.notebook import html
 from mcpframe.problem import facts
 from mcpframe.problem.layout import ContactBlocks, Layout
 from mcpframe.problem.residual import EXCUSED, ROUNDING, certify_dense, certify_sparse, natural_residual
+
+if TYPE_CHECKING:
+    import casadi  # where it is used, it is imported: mixed LCPs need none of it
 
 Array = NDArray[np.float64]
 
@@ -277,12 +279,16 @@ class MCP:
     @cached_property
     def dense_F(self) -> casadi.Function:
         """CasADi function (z, p) -> F with every entry stored, also those that are zero."""
+        import casadi
+
         z, p, F = self._symbols()
         return self._compiled("F", [z, p], [casadi.densify(F)])
 
     @cached_property
     def jacobian(self) -> casadi.Function:
         """CasADi function (z, p) -> dF/dz, sparse."""
+        import casadi
+
         z, p, F = self._symbols()
         return self._compiled("J", [z, p], [casadi.jacobian(F, z)])
 
@@ -295,11 +301,15 @@ class MCP:
         return sp.csc_array((np.ones(indices.size), indices, indptr), shape=(self.n, self.n))
 
     def _symbols(self) -> tuple[casadi.MX, casadi.MX, casadi.MX]:
+        import casadi
+
         z, p = casadi.MX.sym("z", self.n), casadi.MX.sym("p", self.p.size)
         return z, p, self.F(z, p) if self.F.n_in() == 2 else self.F(z)
 
     def _compiled(self, name: str, inputs: list[casadi.MX], outputs: list[casadi.MX]) -> casadi.Function:
         """Return the function, flattened into scalar operations where F is made of them (much faster)."""
+        import casadi
+
         function = casadi.Function(name, inputs, outputs)
         return function.expand() if self.F.is_a("SXFunction") else function
 
@@ -437,6 +447,8 @@ def _checked_layout(layout: Layout | None, n: int) -> Layout:
 
 
 def _function_sizes(F: Any) -> tuple[int, int]:
+    import casadi
+
     if not isinstance(F, casadi.Function):
         raise ProblemError(f"F: expected a casadi.Function, got {type(F).__name__}")
     if F.n_in() not in (1, 2) or F.n_out() != 1:

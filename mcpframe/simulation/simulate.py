@@ -105,7 +105,7 @@ def simulate(
     >>> trajectory = simulate(scene, solver="auto", duration=2.0)
     """
     scene = scene.with_stepping(**stepping) if stepping else scene
-    ready()  # nothing is compiled while steps are timed
+    ready("mcpframe")  # nothing is compiled while steps are timed; what plugins bring, the registry readies
     keep = Harvest(scene, _corpus_path(out, harvest))
     keep.check_place(resumes=out is not None and Path(out, FILE_NAME).exists(), overwrite=overwrite)
     recorder = open_recorder(scene, header_of(scene, keep.path is not None), out, overwrite)

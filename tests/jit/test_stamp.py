@@ -10,8 +10,12 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from numba import types
 
-from mcpframe.jit.stamp import stamp
+from mcpframe.jit import address, by_address, kernel, settle
+from mcpframe.jit.cache import _pending
+from mcpframe.jit.stamp import reached_from, stamp
+from mcpframe.jit.ways import WAY
 from mcpframe.problem.residual import certify_dense
 
 BODY = (
@@ -101,6 +105,7 @@ def test_a_stamp_of_functions_that_call_each_other_ends():
 
 
 def test_kernels_are_stamped():
+    settle(certify_dense)
     assert certify_dense._cache._cache_file._source_stamp == stamp(certify_dense)
 
 
@@ -176,3 +181,20 @@ def test_nothing_is_called_cached_where_no_cache_can_be_written(folder):
 
 def announced(module, how="once; cached for later runs"):
     return f"mcpframe: compiling {module} (a second or so, {how}) ...\n"
+
+
+@pytest.mark.skipif(WAY.name == "off", reason="nothing is compiled")
+def test_what_functions_reach_is_found_without_compiling_any():
+    @kernel(types.float64)
+    def inner(x):
+        return 2.0 * x
+
+    call_inner = by_address(inner)
+
+    @kernel(types.intp, types.float64)
+    def outer(where, x):
+        return call_inner(where, (x,))
+
+    assert outer in reached_from([outer])
+    assert inner in _pending  # an announcement that kernels are compiled would else wait for itself
+    assert outer(address(inner), 3.0) == 6.0

@@ -70,7 +70,7 @@ def test_numba_that_has_changed_inside_means_plain_kernels_and_a_line_that_says_
 
 @pytest.mark.parametrize("wrong", [lambda x: 0.0, lambda x: x.missing])
 def test_a_fast_way_that_answers_wrongly_or_not_at_all_is_found_out(wrong, monkeypatch):
-    monkeypatch.setattr(cache, "_cached", lambda function, options: None)  # nothing of this is to be kept
+    monkeypatch.setattr(cache, "_cached", lambda dispatcher, tell: False)  # nothing of this is to be kept
     monkeypatch.setattr(ways, "NEWEST_TRIED", (0, 1))
     assert ways.choose("").name == "fast"
     monkeypatch.setattr(

@@ -7,6 +7,7 @@ import numpy as np
 from mcpframe.arrays import Array
 from mcpframe.contact.detection.detector import Detector
 from mcpframe.contact.detection.solids import Solid
+from mcpframe.multibody.model.shapes import Box
 
 THIN = 1e-3
 """Share of its size that a segment counts as thick."""
@@ -36,12 +37,16 @@ class ShapeSizes:
 
 def _sizes(detector: Detector, i: int) -> tuple[float, float]:
     """Return the thickness of a shape, and how far from its origin a point of it can be."""
-    solid, terrain = detector.solid(i), detector.terrain(i)
+    shape, terrain = detector.shapes[i].geometry.shape, detector.terrain(i)
     if terrain is not None:
         return terrain.thickness, float(np.linalg.norm(terrain.centre)) + terrain.radius
-    if solid is None:
-        return np.inf, 0.0
-    extents = _extents(solid)
+    if isinstance(shape, Box):  # hulls take milliseconds each to make
+        extents = np.array(shape.size)
+    else:
+        solid = detector.solid(i)
+        if solid is None:
+            return np.inf, 0.0
+        extents = _extents(solid)
     reach = float(np.linalg.norm(extents))
     return max(float(extents.min()), THIN * reach), reach
 
