@@ -8,7 +8,9 @@
     /checkpoint  what the run needs beside the last step to go on, attribute n_steps: after how many steps;
                  one dataset of bytes, see `packed`, for HDF5 takes as long for a number as for a thousand
 
-Everything is appended at the end; nothing that was written is changed, but for the checkpoint.
+Everything is appended at the end; nothing that was written is changed, but for the checkpoint. A new file is
+made in memory and goes to disk as a whole, with its header and with its first steps: HDF5 writes in hundreds
+of small pieces, each of which would be a call of Python.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import os
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import Field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,8 @@ FORMAT, VERSION = "mcpframe-trajectory", 1
 TABLES: dict[str, type[Table]] = {"steps": StepBlock, "contacts": ContactTable, "impacts": ImpactTable}
 CHUNK_ROWS, CHUNK_BYTES = {"steps": 2048, "contacts": 8192, "impacts": 1024}, 262144
 """Most rows, and most bytes, of the pieces that a dataset grows by."""
+MEMORY_STEP = 1 << 20
+"""Bytes by which a file in memory grows."""
 CACHED_CHUNKS, CACHE_SLOTS = 2, 31
 """Pieces of a dataset that stay in memory while a run is written, and slots to find them by."""
 UNREADABLE = (
@@ -78,6 +83,7 @@ class TrajectoryFile:
         self.path, self.header = path, header
         self._stream, self._file = stream, file
         self._datasets = places  # open all the time, so that their last chunks stay in memory
+        self._in_memory = file.driver == "core"
         # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
         self._finish = weakref.finalize(self, _close, file, stream, commit=True)
 
@@ -89,15 +95,13 @@ class TrajectoryFile:
         if stream.seek(0, os.SEEK_END):
             stream.close()
             raise FileFormatError(f"{path}: exists already; resume the run in it, or remove it first")
+        file = h5py.File(path.name, "w", driver="core", backing_store=False, block_size=MEMORY_STEP)
+        made = TrajectoryFile(path, stream, file, header, write_header(file, texts, header.model))
         try:
-            file = h5py.File(stream, "w")
-            places = write_header(file, texts, header.model)
-            file.flush()
-            stream.commit()
+            made._commit()
         except OSError as error:
-            stream.close()
-            raise FileFormatError(f"{path}: cannot be written ({error})") from None
-        return TrajectoryFile(path, stream, file, header, places)
+            raise made._given_up(error) from None
+        return made
 
     @staticmethod
     def open(path: Path) -> TrajectoryFile:
@@ -145,8 +149,7 @@ class TrajectoryFile:
     def take_header(self, header: Header) -> None:
         """Put another header in the place of the one that is there; what moves must be the same."""
         self._file["header"].attrs.update(header.texts())
-        self._file.flush()
-        self._stream.commit()
+        self._commit()
         self.header = header
 
     def append(self, blocks: Iterable[StepBlock], checkpoint: Checkpoint) -> None:
@@ -158,25 +161,48 @@ class TrajectoryFile:
         if not self._finish.alive:
             raise FileFormatError(f"{self.path}: is closed")
         try:
+            if self._in_memory and self.n_steps:
+                self._leave_memory()
             for block in blocks:
                 append_steps(self._datasets, block)
             _write_checkpoint(self._file["checkpoint"], checkpoint, self.n_steps)
-            self._file.flush()
-            self._stream.commit()
+            self._commit()
         except UNREADABLE as error:
-            self._finish.detach()
-            _close(self._file, self._stream, commit=False)
-            raise FileFormatError(f"{self.path}: cannot be written ({error})") from None
+            raise self._given_up(error) from None
 
     def close(self) -> None:
         """Close the file."""
         self._finish()
 
+    def _commit(self) -> None:
+        """Have a later opening find what was written so far."""
+        self._file.flush()
+        if self._in_memory:
+            self._stream.seek(0)
+            self._stream.write(self._file.id.get_file_image())
+        self._stream.commit()
+
+    def _given_up(self, error: Exception) -> FileFormatError:
+        """Close the file as it was after the last commit; return the error to raise."""
+        self._finish.detach()
+        _close(self._file, self._stream, commit=False)
+        return FileFormatError(f"{self.path}: cannot be written ({error})")
+
+    def _leave_memory(self) -> None:
+        """Go on with the file on disk, which has all that the one in memory has."""
+        self._finish.detach()
+        self._file.close()
+        self._file = h5py.File(self._stream, "r+")
+        self._datasets, self._in_memory = datasets(self._file), False
+        self._finish = weakref.finalize(self, _close, self._file, self._stream, commit=True)
+
 
 def write_header(file: h5py.File, texts: Mapping[str, str], model: Model) -> Datasets:
     """Fill a new file with the texts of a header and datasets without rows, which stay open."""
     file.attrs.update({"format": FORMAT, "version": VERSION})
-    file.create_group("header").attrs.update(texts)
+    said = file.create_group("header").id
+    for name, text in texts.items():
+        _describe(said, name.encode(), text)
     file.create_group("checkpoint").attrs["n_steps"] = 0
     places: Datasets = {}
     for name, table in TABLES.items():
@@ -210,16 +236,39 @@ def datasets(file: h5py.File) -> Datasets:
 def _opened(group: h5py.Group, name: str) -> h5py.h5d.DatasetID:
     """Return a dataset to append to."""
     found = h5py.h5d.open(group.id, name.encode())
-    access = _access(found.get_type(), found.get_create_plist().get_chunk())
+    access = _access(found.get_type().get_size() * math.prod(found.get_create_plist().get_chunk()))
     del found  # HDF5 shares the cache of what is open
     return h5py.h5d.open(group.id, name.encode(), access)
 
 
-def _access(kind: h5py.h5t.TypeID, chunk: tuple[int, ...]) -> h5py.h5p.PropDAID:
+# One of each, kept: a file has 46 datasets, and h5py takes longer to make an object than HDF5 to use it.
+@cache
+def _access(chunk_bytes: int) -> h5py.h5p.PropDAID:
     """Have HDF5 keep the last chunks of a dataset alone: its own cache, a megabyte, keeps full ones too."""
     access = h5py.h5p.create(h5py.h5p.DATASET_ACCESS)
-    access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * kind.get_size() * math.prod(chunk), 1.0)
+    access.set_chunk_cache(CACHE_SLOTS, CACHED_CHUNKS * chunk_bytes, 1.0)
     return access
+
+
+@cache
+def _growing(chunk: tuple[int, ...]) -> h5py.h5p.PropDCID:
+    """Have a dataset grow by chunks."""
+    grows = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    grows.set_chunk(chunk)
+    grows.set_obj_track_times(False)  # the same run, the same bytes
+    return grows
+
+
+@cache
+def _type(kind: np.dtype[Any]) -> h5py.h5t.TypeID:
+    """Return a type as HDF5 has it."""
+    return h5py.h5t.py_create(kind, logical=True)
+
+
+@cache
+def _scalar() -> h5py.h5s.SpaceID:
+    """Return the shape of a single value."""
+    return h5py.h5s.create(h5py.h5s.SCALAR)
 
 
 def append_steps(places: Datasets, block: StepBlock) -> None:
@@ -331,16 +380,13 @@ def _write_checkpoint(group: h5py.Group, checkpoint: Checkpoint, n_steps: int) -
 
 def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows: int) -> h5py.h5d.DatasetID:
     """Make the dataset of a column, and return it open."""
-    row_bytes = max(1, rows.dtype.itemsize * int(np.prod(rows.shape[1:])))
+    row_bytes = max(1, rows.dtype.itemsize * math.prod(rows.shape[1:]))
     n_rows = min(most_rows, max(1, CHUNK_BYTES // row_bytes))
     chunk = (n_rows, *(max(1, width) for width in rows.shape[1:]))
-    grows, kind = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5t.py_create(rows.dtype)
-    grows.set_chunk(chunk)
-    grows.set_obj_track_times(False)  # the same run, the same bytes
     unknown = h5py.h5s.UNLIMITED  # as is a width of zero
     space = h5py.h5s.create_simple(rows.shape, (unknown, *(width or unknown for width in rows.shape[1:])))
-    name, access = about.name.encode(), _access(kind, chunk)
-    place = h5py.h5d.create(group.id, name, kind, space, grows, dapl=access)
+    access, name = _access(rows.dtype.itemsize * math.prod(chunk)), about.name.encode()
+    place = h5py.h5d.create(group.id, name, _type(rows.dtype), space, _growing(chunk), dapl=access)
     if rows.size:
         place.write(h5py.h5s.ALL, h5py.h5s.ALL, rows)
     if about.metadata["unit"]:
@@ -350,11 +396,10 @@ def _create(group: h5py.Group, about: Field[Any], rows: NDArray[Any], most_rows:
     return place
 
 
-def _describe(place: h5py.h5d.DatasetID, name: bytes, text: str) -> None:
-    """Give a new dataset an attribute, by HDF5's own calls: h5py's `attrs` take three times as long."""
+def _describe(place: h5py.h5g.GroupID | h5py.h5d.DatasetID, name: bytes, text: str) -> None:
+    """Give a new group or dataset an attribute, by HDF5's own calls: h5py's take three times as long."""
     kind = h5py.string_dtype()
-    scalar = h5py.h5s.create(h5py.h5s.SCALAR)
-    attribute = h5py.h5a.create(place, name, h5py.h5t.py_create(kind, logical=True), scalar)
+    attribute = h5py.h5a.create(place, name, _type(kind), _scalar())
     attribute.write(np.array(text, dtype=kind))
 
 

@@ -1,5 +1,6 @@
 """A recorder loses nothing that it has flushed: not to kills, not to a full disk."""
 
+import gc
 import os
 import random
 import signal
@@ -196,6 +197,21 @@ def test_a_file_with_a_run_is_not_started_anew(path):
     with pytest.raises(FileFormatError, match=r"trajectory\.h5: exists already; resume"):
         Recorder.create(header(), path)
     assert len(Trajectory.load(path)) == 3
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_disk_that_is_full_at_once_is_told(path, monkeypatch):
+    def full(self, content, offset):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournaledFile, "_put", full)
+        with pytest.raises(FileFormatError, match=r"trajectory\.h5.*No space left"):
+            Recorder.create(header(), path)
+    gc.collect()  # nothing is left that would write
+    with Recorder.create(header(), path) as recorder:
+        recorded(recorder)
+    assert len(Trajectory.load(path)) == N
 
 
 def test_an_empty_file_may_be_started(path):
