@@ -4,7 +4,8 @@ Time. As long as other methods have not been tried, one gets half of the time th
 
 Order. A mixed LCP of moderate size goes to `lemke`, whose warm start tries the given active set before it
 pivots; a large sparse one to `newton` and `ipm` first, a very large one to `ipm`. What is left unsolved is
-checked for a proof of infeasibility, then handed to the others, `qp` at last. An MCP goes to `newton`, then
+checked for a proof of infeasibility; a tiny one is then decided by `enum`, which tries every basis; any other
+is handed to the other methods, `qp` at last. An MCP goes to `newton`, then
 `path`; a problem with exact friction cones to `cone`, then `qp`. After each method the framework's own
 residual decides whether the search is over.
 
@@ -44,11 +45,22 @@ VERY_LARGE = 5000
 """From this size on a sparse problem is not pivoted on a dense dictionary; the steps of `ipm` hardly grow."""
 SPARSE = 0.05
 """Share of nonzeros below which a large problem counts as sparse."""
+TINY = 8
+"""Up to this size all bases, 3^n at most, are tried in milliseconds, less than what other methods take."""
 SHARE = 0.5
 """Of the time that is left, what a method may take as long as others have not been tried."""
 
 LEMKE = Lemke()
-_CLASSES = {"newton": "Newton", "path": "Path", "ipm": "IPM", "qp": "QP", "cone": "Cone"}
+_MODULES = {"enum": "enumeration"}
+"""Of methods that are not called like theirs."""
+_CLASSES = {
+    "enum": "Enumeration",
+    "newton": "Newton",
+    "path": "Path",
+    "ipm": "IPM",
+    "qp": "QP",
+    "cone": "Cone",
+}
 
 
 @final
@@ -93,6 +105,8 @@ class Auto(AbstractSolver):
         else:
             yield "lemke"
         yield "infeasible"
+        if problem.n <= TINY:
+            yield "enum"
         if not large:
             yield from ("ipm", "newton")
         if problem.n < VERY_LARGE:
@@ -127,7 +141,7 @@ class _Search:
         self.ray = False
 
     def run(self, solver: AbstractSolver, share: float) -> bool:
-        """Let a method try for its share of the time; return whether its point meets the tolerance."""
+        """Let a method try for its share of the time; return whether it has solved or denied the problem."""
         reason = solver.why_unsupported(self.problem)
         if reason:
             self.said.append(reason)
@@ -145,6 +159,9 @@ class _Search:
             self.best, self.residual = claim, residual
             self.request.kept.append(claim)
         if self.residual <= self.request.tol:
+            return True
+        if claim.status is Status.INFEASIBLE:  # of all methods here, `enum` alone has a proof of its own
+            self.best, self.said = claim, [claim.message]
             return True
         self.ray = self.ray or claim.status is Status.RAY
         self.said.append(f"{solver.name}: {claim.status.name}, residual {residual:.2g}")
@@ -182,5 +199,7 @@ def _solver(name: str) -> AbstractSolver:
     """Return a method with its default options; modules are imported when first needed."""
     if name == "lemke":
         return LEMKE
-    solver: AbstractSolver = getattr(import_module(f"mcpframe.solvers.{name}"), _CLASSES[name])()
+    solver: AbstractSolver = getattr(
+        import_module(f"mcpframe.solvers.{_MODULES.get(name, name)}"), _CLASSES[name]
+    )()
     return solver

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from numba import types
 from numpy.typing import NDArray
 from scipy.sparse.linalg import splu
+
+from mcpframe.jit import Indices, Vector, VectorOut, inline, kernel
 
 Array = NDArray[np.float64]
 Matrix: TypeAlias = "Array | sp.csr_array"
@@ -81,17 +85,57 @@ def equilibrate(M: Any, passes: int = 10) -> tuple[Array, Array]:
     Powers of two scale without rounding, so a scaled solve loses nothing. Each pass halves the number of
     digits that rows and columns are apart; it ends when their largest entries lie within a factor of two.
     """
-    n = M.shape[0]
-    row, column = np.ones(n), np.ones(n)
-    size = abs(M)
+    if sp.issparse(M):
+        entries = sp.coo_array(M)
+        rows, columns, values = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    else:
+        every = np.arange(M.shape[0])
+        rows, columns, values = np.repeat(every, every.size), np.tile(every, every.size), M.ravel()
+    factors = np.ones((2, M.shape[0]))
+    equilibrate_entries(np.abs(values), rows, columns, passes, *factors, *np.empty_like(factors))
+    row, column = np.exp2(np.round(np.log2(factors)))
+    return row, column
+
+
+@kernel(Vector, Indices, Indices, types.int64, VectorOut, VectorOut, VectorOut, VectorOut)
+def equilibrate_entries(size, rows, columns, passes, row, column, row_max, column_max):  # type: ignore[no-untyped-def]
+    """Divide the factors of rows and columns by the roots of their largest entries, pass by pass, in place.
+
+    Args:
+        size: |M_ij| of all entries, at (rows, columns).
+        row, column: factors, one at first [n].
+        row_max, column_max: workspace [n].
+    """
+    n = row.shape[0]
     for _ in range(passes):
-        scaled = size * row[:, None] * column[None, :] if not sp.issparse(M) else _scaled(size, row, column)
-        row_max, column_max = (np.where(largest > 0, largest, 1.0) for largest in _maxima(scaled))
-        row /= np.sqrt(row_max)
-        column /= np.sqrt(column_max)
-        if np.abs(np.log2([row_max, column_max])).max(initial=0.0) <= 1.0:
+        for i in range(n):
+            row_max[i] = column_max[i] = 0.0
+        for k in range(size.shape[0]):
+            i, j = rows[k], columns[k]
+            scaled = size[k] * row[i] * column[j]
+            row_max[i] = larger(scaled, row_max[i])
+            column_max[j] = larger(scaled, column_max[j])
+        even = True
+        for i in range(n):
+            even &= divide_by_root(row, row_max, i)
+            even &= divide_by_root(column, column_max, i)
+        if even:
             break
-    return np.exp2(np.round(np.log2(row))), np.exp2(np.round(np.log2(column)))
+
+
+@inline
+def larger(x: Any, y: Any) -> Any:
+    """Return the larger of two numbers, or the one that is none."""
+    return x if x > y or x != x else y
+
+
+@inline
+def divide_by_root(factor: Any, largest: Any, i: Any) -> Any:
+    """Divide by the root of a largest entry, if there is one; return whether it is within a factor of two."""
+    if not largest[i] > 0.0:
+        return True
+    factor[i] /= math.sqrt(largest[i])
+    return 0.5 <= largest[i] <= 2.0
 
 
 def _normalised(M: Any) -> Any:
@@ -123,15 +167,3 @@ def _is_definite_sparse(symmetric: sp.csr_array) -> bool:
     except RuntimeError:  # exactly singular
         return False
     return bool((factor.perm_r == factor.perm_c).all() and (factor.U.diagonal() > 0).all())
-
-
-def _scaled(M: sp.csr_array, row: Array, column: Array) -> sp.csr_array:
-    return sp.diags_array(row) @ M @ sp.diags_array(column)
-
-
-def _maxima(M: Any) -> tuple[Array, Array]:
-    if M.shape[0] == 0:
-        return np.zeros(0), np.zeros(0)
-    if sp.issparse(M):
-        return M.max(axis=1).toarray().ravel(), M.max(axis=0).toarray().ravel()
-    return M.max(axis=1), M.max(axis=0)

@@ -23,10 +23,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.solvers.newton.kernels import FISCHER, complementarity_rows
+from mcpframe.solvers.newton.kernels import FISCHER, complementarity_rows, search_affine
 from mcpframe.solvers.newton.system import DenseSystem, SparseSystem
 from mcpframe.solvers.shared.multistart import CONVERGED, ITERATION_LIMIT, TIME_LIMIT, UNDEFINED
-from mcpframe.solvers.shared.scaled_model import ScaledModel
+from mcpframe.solvers.shared.scaled_model import AffineModel, ScaledModel
 
 Array = NDArray[np.float64]
 
@@ -202,6 +202,8 @@ class Run:
         self, y: Array, d: Array, slope: float, kind: int, mu: float, reference: float, halvings: int
     ) -> tuple[float, Iterate | None]:
         """Return the step length and the point that it leads to, None where no step is good enough."""
+        if isinstance(self.model, AffineModel) and not self.model.sparse:
+            return self._search_affine(self.model, y, d, slope, kind, mu, reference, halvings)
         t = 1.0
         for _ in range(halvings):
             after = self._evaluate(y + t * d, kind, mu)
@@ -211,6 +213,27 @@ class Run:
                 return t, after
             t *= 0.5
         return t, None
+
+    def _search_affine(
+        self,
+        model: AffineModel,
+        y: Array,
+        d: Array,
+        slope: float,
+        kind: int,
+        mu: float,
+        reference: float,
+        halvings: int,
+    ) -> tuple[float, Iterate | None]:
+        """Do the same in one call, for F that is defined everywhere."""
+        after, F, Phi, D_z, D_F = np.empty((5, model.n))
+        data = model.M, model.q, model.lower, model.upper
+        halved, merit = search_affine(
+            kind, mu, *data, y, d, SIGMA * slope, reference, halvings, after, F, Phi, D_z, D_F
+        )
+        model.evaluations += min(halved + 1, halvings)
+        found = Iterate(after, F, Phi, D_z, D_F, merit, math.inf) if halved < halvings else None
+        return 0.5**halved, found
 
     def _evaluate(self, y: Array, kind: int, mu: float) -> Iterate:
         return self._rows(y, self.model.F(y), kind, mu)

@@ -21,7 +21,8 @@ from typing import Any
 
 from numba import types
 
-from mcpframe.jit import Indices, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, inline, kernel
+from mcpframe.jit import Indices, IndicesOut, Matrix, MatrixOut, Vector, VectorOut, callee, inline, kernel
+from mcpframe.problem.residual import row_dot
 from mcpframe.solvers.shared.dense import lu_factor, lu_solve
 
 FISCHER, PENALIZED, MINIMUM = 0, 1, 2
@@ -73,14 +74,45 @@ def billups_row(kind: Any, mu: Any, z: Any, F: Any, lower: Any, upper: Any) -> A
     return value, d_z, d_F
 
 
-@kernel(types.int64, types.float64, Vector, Vector, Vector, Vector, VectorOut, VectorOut, VectorOut)
-def complementarity_rows(kind, mu, z, F, lower, upper, Phi, D_z, D_F):  # type: ignore[no-untyped-def]
+@callee
+def write_rows(kind, mu, z, F, lower, upper, Phi, D_z, D_F):  # type: ignore[no-untyped-def]
     """Write Phi and its partial derivatives; return the merit ||Phi||^2 / 2, +inf where F is not finite."""
     merit = 0.0
     for i in range(z.shape[0]):
         Phi[i], D_z[i], D_F[i] = billups_row(kind, mu, z[i], F[i], lower[i], upper[i])
         merit += 0.5 * Phi[i] * Phi[i]
     return merit if merit < math.inf else math.inf
+
+
+@kernel(types.int64, types.float64, Vector, Vector, Vector, Vector, VectorOut, VectorOut, VectorOut)
+def complementarity_rows(kind, mu, z, F, lower, upper, Phi, D_z, D_F):  # type: ignore[no-untyped-def]
+    """Do as `write_rows`."""
+    return write_rows(kind, mu, z, F, lower, upper, Phi, D_z, D_F)
+
+
+@kernel(
+    types.int64, types.float64, Matrix, Vector, Vector, Vector, Vector, Vector, types.float64, types.float64,
+    types.int64, VectorOut, VectorOut, VectorOut, VectorOut, VectorOut,
+)  # fmt: skip
+def search_affine(  # type: ignore[no-untyped-def]
+    kind, mu, M, q, lower, upper, z, d, slope, reference, halvings, after, F, Phi, D_z, D_F
+):  # fmt: skip
+    """Write z + t d, F = M z + q and the rows there, for the first t = 1, 1/2, 1/4 .. that is good enough.
+
+    Good enough is a merit of at most reference + t slope. Return how often t was halved, and the merit; so
+    many as `halvings` where none is.
+    """
+    n, t, merit = z.shape[0], 1.0, math.inf
+    for halved in range(halvings):
+        for i in range(n):
+            after[i] = z[i] + t * d[i]
+        for i in range(n):
+            F[i] = row_dot(M, i, after, 0, n) + q[i]
+        merit = write_rows(kind, mu, after, F, lower, upper, Phi, D_z, D_F)
+        if merit <= reference + t * slope:
+            return halved, merit
+        t *= 0.5
+    return halvings, merit
 
 
 @kernel(Matrix, Vector, Vector, MatrixOut)

@@ -195,8 +195,8 @@ class _Search:
         for weight in WEIGHTS if thorough else WEIGHTS[:1]:
             yield guess_basis(self.problem, *self.start, weight)
         if thorough and self.singular and self.problem.n <= LP_LIMIT:
-            for weight in WEIGHTS:
-                codes = guess_basis(self.problem, *self.start, weight)
+            guesses = [guess_basis(self.problem, *self.start, weight) for weight in WEIGHTS]
+            for codes in {codes.tobytes(): codes for codes in guesses}.values():
                 point = face_point(self.problem, codes)
                 if point is not None:
                     self.accept(point, codes)

@@ -31,6 +31,14 @@ def test_a_problem_without_a_solution_is_proved_to_have_none():
     assert y @ problem.q < 0
 
 
+def test_a_tiny_problem_is_denied_though_no_certificate_of_farkas_exists():
+    # w = (z2 - 1, 1): the second row asks for z2 = 0, and then w1 = -1; z2 = 1 alone has all signs right.
+    solution = mf.solve(mf.MixedLCP([[0.0, 1.0], [0.0, 0.0]], [-1.0, 1.0]), "auto")
+    assert (solution.status, solution.method) == (mf.Status.INFEASIBLE, "enum")
+    assert solution.farkas is None
+    assert "4 complementary bases" in solution.message
+
+
 def test_a_fallback_answers_where_pivoting_cannot(monkeypatch):
     # Three equations for two unknowns and a free variable that occurs nowhere: singular, but consistent.
     M = np.array([[1.0, 0.0, -1.0], [-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]])
