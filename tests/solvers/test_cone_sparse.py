@@ -11,7 +11,7 @@ from mcpframe import FrictionProblem
 from mcpframe.problem.friction import project_cone
 from mcpframe.problem.piles import SETTLING_REACH, SETTLING_STEP, packing, pile_problem, settled
 from mcpframe.solvers.cone.sparse.gradient import MARGIN, Descent, largest_eigenvalue
-from mcpframe.solvers.cone.sparse.interior import central_path, scaling
+from mcpframe.solvers.cone.sparse.interior import _answers, central_path, scaling
 from mcpframe.solvers.cone.sparse.islands import find_islands, solve_small
 from mcpframe.solvers.cone.sparse.proximal import _Guess, _leap, onto_discs, proximal_newton
 from mcpframe.solvers.cone.sparse.system import sparse_cones
@@ -100,6 +100,30 @@ def test_the_interior_point_and_newton_agree_with_the_dense_method():
     v = problem.velocities((system.project(found.r) * system.unit_r).ravel())
     reference = problem.velocities(mf.solve(problem, "cone").z)
     np.testing.assert_allclose(v, reference, atol=1e-7)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_velocities_and_impulses_of_the_interior_point_hold_where_blocks_are_huge(rng, dim):
+    system = sparse_cones(pile_problem("touch", 60, dim))
+    n_c = len(system.mu)
+    x, y = (project_cone(rng.standard_normal((n_c, dim)), np.ones(n_c)) for _ in range(2))
+    x[:, 0], y[:, 0] = x[:, 0] + 1e-2, y[:, 0] + 1e-2
+    y *= 1e-12  # all contacts carry: blocks of 1e12, and impulses found from velocities alone are off by 0.1
+    V, T, g, eps = scaling(x, y), np.ones((n_c, dim)), rng.uniform(-0.4, 0.4, (n_c, dim - 1)), 1e-12
+    b = system.u(rng.standard_normal(system.G.shape[0])) - system.q
+    v, p = _answers(system, T, V, g, eps)(b)
+    a = V.solve(V.solve(p))
+    a[:, 0] -= np.sum(g * a[:, 1:], axis=1)
+    np.testing.assert_allclose(system.push(p), v, atol=1e-3)
+    np.testing.assert_allclose(system.u(v) - system.q + a + eps * p, b, atol=1e-12)
+
+
+def test_the_central_path_goes_to_the_end_though_the_pile_is_jammed():
+    solver = mf.solver("cone", **SPARSE)
+    pile = settled(packing(200, loose=True, seed=2), lambda step: mf.solve(step, solver, tol=JAMMED).z, 25)
+    system = sparse_cones(pile.problem(SETTLING_STEP, SETTLING_REACH))
+    gaps = [gap for _, gap in central_path(system, 250, np.inf)]
+    assert min(gaps) < 1e-8
 
 
 @pytest.mark.parametrize("form", ["local", "global"])

@@ -4,16 +4,24 @@ On x = (mu r_n, r_t) and y = (u_n / mu + s, u_t), both in the second-order cone,
 smoothed by the gap, s^2 = |y_t|^2 + 0.01 gap^2, its derivative g included. Scaling V of Nesterov and Todd,
 lam = V y = V^-1 x; predictor and corrector of Mehrotra. Steps dx, dy solve
 
-    T W T dx + (e g' - I) dy = -rest,   lam o (V^-1 dx + V dy) = D,   r = T x,
+    T (W + eps) T dx + (e g' - I) dy = -rest,   lam o (V^-1 dx + V dy) = D,   r = T x,
 
-so that dy = V^-1 (lam \ D) - V^-2 dx and impulses answer velocities by blocks B = T V^2 (I + e g') T.
+so that impulses answer velocities by blocks B^-1 = T^-1 (I - e g') V^-2 T^-1 + eps.
+
+Three things keep the path going where contacts bear self-stress and slip makes it turn. Blocks B of loaded
+contacts are as large as 1 / gap, and impulses found from velocities would have no digit left: so both are
+corrected by what they leave of their own equations, and dy is that of the velocities. The slip is convex:
+what its tangent misses moves y into its cone, and is added. At a turn of the path the matrix is singular and
+steps have no length: eps, which keeps impulses near where they are [Friedlander and Orban 2012], grows until
+they have, and shrinks again.
+
 Contacts that neither carry nor open have x and y of the order of sqrt(gap): the residual falls no faster, and
 `proximal` has the last word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -34,8 +42,12 @@ SHORT, CENTRED = 0.3, 0.8
 """A step below the one is followed by centring of at least the other."""
 LAGGING, LOST = 3.0, 300.0
 """Residual over gap from which on steps centre somewhat (0.3), and do nothing else."""
-STUCK, SLOW, PATIENCE = 1e-8, 0.9, 5
+STUCK, SLOW, PATIENCE = 1e-8, 0.9, 25
 """Length of a step that leads nowhere; the gap must fall to such a share in so many steps."""
+FIRST_EPS, LEAST_EPS, MOST_EPS = 1e-4, 1e-8, 10.0
+"""Of the proximal term: at the start, what it grows from at least, and up to."""
+GROW_BELOW, SHRINK_ABOVE, FACTOR = 0.2, 0.5, 10.0
+"""Lengths of steps below which it grows, and above which it shrinks, by that factor."""
 TINY = 1e-300
 
 
@@ -85,58 +97,76 @@ def scaling(x: Array, y: Array) -> Scaling:
 
 
 def central_path(
-    system: SparseCones, steps: int, deadline: float, held: Array | None = None
+    system: SparseCones, steps: int, deadline: float, share: float = 1.0
 ) -> Iterator[tuple[Array, float]]:
     """Yield r and the gap after every step, until one leads nowhere.
 
     Args:
-        held: slips s [n_c] that stay as they are: a convex program; None for those of the path.
+        share: of the derivative of slips that steps know of. With less, the matrix is farther from singular
+            and the residual falls more slowly.
     """
     axis = np.maximum(system.mu, LEAST_MU)
     T = np.ones_like(system.q)
     T[:, 0] = 1.0 / axis
     x = np.zeros_like(system.q)
     x[:, 0] = 1.0
-    y, length, gaps = x.copy(), 1.0, list[float]()
+    y, length, eps, gaps = x.copy(), 1.0, FIRST_EPS, list[float]()
     for _ in range(steps):
         gap = float(np.sum(x * y)) / len(x)
         gaps.append(gap)
         if len(gaps) > PATIENCE and gap > SLOW * gaps[-1 - PATIENCE]:
             return
-        slip = np.sqrt(np.sum(y[:, 1:] ** 2, axis=1) + SMOOTHING * gap * gap)
-        g = y[:, 1:] / slip[:, None] if held is None else np.zeros_like(y[:, 1:])
+        slip = _slip(y, gap)
+        g = share * y[:, 1:] / slip[:, None]
         rest = T * system.u(system.push(T * x)) - y
-        rest[:, 0] += slip if held is None else held
-        step = _step(system, T, x, y, rest, gap, g, length)
+        rest[:, 0] += slip
+        step = _step(system, T, x, y, rest, gap, g, eps, length)
         if step is None or perf_counter() > deadline:
             return
         dx, dy, length = step
         if length <= STUCK:
             return
         x, y = x + length * dx, y + length * dy
+        y[:, 0] += np.maximum(_slip(y, gap) - slip - length * np.sum(g * dy[:, 1:], axis=1), 0.0)
+        eps = _next_eps(eps, length)
         yield T * x, float(np.sum(x * y)) / len(x)
 
 
+def _slip(y: Array, gap: float) -> Array:
+    return np.asarray(np.sqrt(np.sum(y[:, 1:] ** 2, axis=1) + SMOOTHING * gap * gap))
+
+
+def _next_eps(eps: float, length: float) -> float:
+    """Return eps of the next step, after one of such a length."""
+    if length < GROW_BELOW:
+        return min(max(FACTOR * eps, LEAST_EPS), MOST_EPS)
+    return eps / FACTOR if length > SHRINK_ABOVE else eps
+
+
 def _step(
-    system: SparseCones, T: Array, x: Array, y: Array, rest: Array, gap: float, g: Array, last: float
+    system: SparseCones,
+    T: Array,
+    x: Array,
+    y: Array,
+    rest: Array,
+    gap: float,
+    g: Array,
+    eps: float,
+    last: float,
 ) -> tuple[Array, Array, float] | None:
     """Return dx, dy of predictor and corrector, and how far they may go."""
     V = scaling(x, y)
-    N = V.squared()
-    N[:, :, 1:] += N[:, :, :1] * g[:, None, :]  # V^2 (I + e g')
-    B = T[:, :, None] * N * T[:, None, :]
-    solve = system.factor(B)
+    solve = _answers(system, T, V, g, eps)
     if solve is None:
         return None
 
     def direction(D: Array) -> tuple[Array, Array]:
-        d = V.solve(V.divide(D))
-        b = -rest + d
-        b[:, 0] -= np.sum(g * d[:, 1:], axis=1)
-        b /= T
-        v = solve(system.push(_blocks(B, b)))
-        dx = _blocks(B, b - (system.u(v) - system.q)) / T
-        return dx, d - V.solve(V.solve(dx))
+        b = V.solve(V.divide(D)) - rest
+        b[:, 0] -= np.sum(g * (b + rest)[:, 1:], axis=1)
+        v, p = solve(b / T)
+        dy = T * (system.u(v) - system.q + eps * p) + rest
+        dy[:, 0] += np.sum(g * dy[:, 1:], axis=1)
+        return p / T, dy
 
     square = _product(V.lam, V.lam)
     dx, dy = direction(-square)
@@ -146,6 +176,35 @@ def _step(
     target[:, 0] += _centring(after / gap, float(np.abs(rest).max()) / gap, last) * gap
     dx, dy = direction(target)
     return dx, dy, TO_THE_EDGE * min(_reach(x, dx), _reach(y, dy), 1.0)
+
+
+def _answers(
+    system: SparseCones, T: Array, V: Scaling, g: Array, eps: float
+) -> Callable[[Array], tuple[Array, Array]] | None:
+    """Return b -> v, p with v = G p and S v + B^-1 p = b, corrected once by what is left of both."""
+    N = V.squared()
+    N[:, :, 1:] += N[:, :, :1] * g[:, None, :]  # V^2 (I + e g')
+    B = T[:, :, None] * N * T[:, None, :]
+    B = np.asarray(np.linalg.solve(np.eye(system.dim) + eps * B, B), dtype=np.float64)
+    factor = system.factor(B)
+    if factor is None:
+        return None
+
+    def inverse(p: Array) -> Array:
+        a = V.solve(V.solve(p / T))
+        a[:, 0] -= np.sum(g * a[:, 1:], axis=1)
+        return np.asarray(a / T + eps * p)
+
+    def once(a: Array, b: Array) -> tuple[Array, Array]:
+        v = factor(a + system.push(_blocks(B, b)))
+        return v, _blocks(B, b - (system.u(v) - system.q))
+
+    def solve(b: Array) -> tuple[Array, Array]:
+        v, p = once(np.zeros(system.G.shape[0]), b)
+        more = once(system.push(p) - v, b - (system.u(v) - system.q) - inverse(p))
+        return v + more[0], p + more[1]
+
+    return solve
 
 
 def _centring(progress: float, lag: float, last: float) -> float:

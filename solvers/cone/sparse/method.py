@@ -1,11 +1,11 @@
 """The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
 
-A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; in jammed piles it
-goes all the way, and the interior point comes after it. Where most contacts stay open, those that close are
-solved alone, island by island, and again with all that would overlap then, until nothing does. What a
-factorisation costs is guessed from the graph of closed contacts, and none is begun that costs more than the
-descent so far: in space factors fill in, steps of a descent do not. The order depends on the problem alone,
-not on clocks: the same problem gives the same bits.
+A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; in jammed piles an
+interior point finds out, Newton's method ends that too, and goes all the way where nothing else does. Where
+most contacts stay open, those that close are solved alone, island by island, and again with all that would
+overlap then, until nothing does. What a factorisation costs is guessed from the graph of closed contacts, and
+none is begun that costs more than the descent so far: in space factors fill in, steps of a descent do not.
+The order depends on the problem alone, not on clocks: the same problem gives the same bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpframe.problem.friction import FrictionProblem, lengths
+from mcpframe.problem.friction import FrictionProblem
 from mcpframe.solvers.cone.sparse.gradient import Descent
 from mcpframe.solvers.cone.sparse.interior import central_path
 from mcpframe.solvers.cone.sparse.islands import SMALL, Contacts, find_islands, solve_small
@@ -36,17 +36,18 @@ which a third may well end it."""
 BRIEF, LONG, WHOLE, LOOK = 30, 200, 1500, 10
 """Linear systems of a proximal Newton's method on trial, after the interior point, and of one that goes all
 the way of a jammed pile; how many must be affordable by the guess for one to be made that tells better."""
-JAMMED = 2
+JAMMED = 1
 """Number of the descent after which a pile counts as jammed."""
-CENTRAL_STEPS, FIRST_GAP, CLOSER, MARKS = 60, 1e-5, 1e-2, 3
-"""Steps of the interior point; gaps at which Newton's method is tried: the first, the next ones, how many."""
-PROGRAMS = 8
-"""Convex programs, each with the slips of the last."""
+CENTRAL_STEPS, TYPICAL_STEPS, FIRST_GAP, CLOSER = 250, 60, 1e-5, 1e-2
+"""Steps of the interior point at most, and as a rule; the gap at which Newton's method is tried, and the next
+ones over the last."""
+SLIP_SHARES = 1.0, 0.9
+"""Of the derivative of slips, in one path after the other."""
 AFFORDABLE = 10.0
 """Work of linear systems over that of the descent before."""
-GLANCE, FEW, ROUNDS = 100, 0.7, 20
-"""Steps of a descent that tell which contacts may close; the share of all up to which they are solved alone;
-how often."""
+GLANCE, FEW, JAM, ROUNDS = 100, 0.7, 0.3, 20
+"""Steps of a descent that tell which contacts may close; the share of all up to which they are solved alone,
+and up to which one island may have them; how often."""
 SHARE = 0.5
 """Of the tolerance, what is aimed at."""
 
@@ -66,15 +67,18 @@ class Search:
         for k, steps in enumerate(DESCENTS):
             self.descend(steps)
             work = AFFORDABLE * self.descent.steps * self.descent.work
-            if self.near(k) and self.affords_newton(work):
-                self.jammed = k >= JAMMED
-                start = self.descent.r.reshape(self.best.shape)
-                self.newton(start, WHOLE if self.jammed else BRIEF, "descent, proximal Newton")
-            if (k == 1 and self.residual < FAST) or not self.goes_on():
+            start = self.descent.r.reshape(self.best.shape).copy()
+            affords = self.near(k) and self.affords_newton(work)
+            if affords:
+                self.newton(start, BRIEF, "descent, proximal Newton")
+            if (k == 1 and self.residual < FAST) or k < JAMMED or not self.goes_on():
                 continue
-            if k >= JAMMED and not tried and CENTRAL_STEPS * self.system.system_work() <= work:
+            self.jammed = True
+            if not tried and TYPICAL_STEPS * self.system.system_work() <= work:
                 tried = True
                 self.interior()
+            if affords and k > JAMMED and self.goes_on():
+                self.newton(start, WHOLE, "descent, proximal Newton")
 
     def near(self, k: int) -> bool:
         """Return whether Newton's method may find the end from the best point, after descent number k."""
@@ -104,26 +108,17 @@ class Search:
         self.offer(found.r, method)
 
     def interior(self) -> None:
-        """Follow the central path, then those of convex programs with the slips of the best point."""
-        self.follow(None, "interior point")
-        for _ in range(PROGRAMS):
-            if self.goes_on():
-                slips = lengths(self.system.u(self.system.push(self.best))[:, 1:])
-                self.follow(slips, "convex programs")
-
-    def follow(self, slips: Array | None, method: str) -> None:
-        """Follow a central path, with Newton's method from some of its points."""
-        mark, marks = FIRST_GAP, 0
-        for r, gap in central_path(self.system, CENTRAL_STEPS, self.deadline, slips):
-            self.iterations += 1
-            if gap > mark:
-                continue
-            point = self.system.project(r)
-            self.offer(point, method)
-            self.newton(point, LONG, f"{method}, proximal Newton")
-            mark, marks = CLOSER * gap, marks + 1
-            if marks == MARKS or not self.goes_on():
-                break
+        """Follow central paths, with Newton's method from some of their points, and longer from the end."""
+        for share in SLIP_SHARES:
+            mark, point = FIRST_GAP, self.best
+            for r, gap in central_path(self.system, CENTRAL_STEPS, self.deadline, share):
+                self.iterations, point = self.iterations + 1, self.system.project(r)
+                if gap < mark and self.goes_on():
+                    self.newton(point, BRIEF, "interior point, proximal Newton")
+                    mark = CLOSER * gap
+                if not self.goes_on():
+                    return
+            self.newton(point, LONG, "interior point, proximal Newton")
 
     def offer(self, r: Array, method: str) -> None:
         """Keep a point if it is the best."""
@@ -157,7 +152,7 @@ class Pile(Search):
     def few(self) -> None:
         """Solve contacts that may close alone, island by island, and again with those that overlap then.
 
-        What an island does not solve is left to the search of the whole.
+        What an island does not solve is left to the search of the whole, and so is a pile that is one island.
         """
         kept = np.zeros(len(self.best), dtype=bool)
         r = self.best.copy()
@@ -169,7 +164,10 @@ class Pile(Search):
             kept |= (r[:, 0] > 0.0) | (u[:, 0] < 0.0)
             if kept.mean() > FEW:
                 return
-            islands = [island for island in find_islands(self.system, kept) if off[island].any()]
+            islands = find_islands(self.system, kept)
+            if max(map(len, islands)) > JAM * len(kept):
+                return
+            islands = [island for island in islands if off[island].any()]
             small = [island for island in islands if len(island) <= SMALL]
             solve_small(self.system, small, r, self.goal, self.deadline)
             for island in islands:
