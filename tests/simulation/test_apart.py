@@ -64,6 +64,31 @@ def test_pairs_that_collide_in_one_step_do_not_feel_each_other():
     assert (np.diff(run.impacts.time) > 0).all()
 
 
+def test_those_who_have_not_met_keep_what_they_did():
+    """Three balls whose parties meet, and pairs that collide elsewhere: the bits are those of each alone."""
+    three, pairs = met([0.5 * DT, 1e-4]), [10.0 + met([gap * DT]) for gap in (0.2, 0.6)]
+    pairs[1] += 10.0
+    speeds = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    places = np.concatenate([three, *pairs])
+    run = mf.simulate(balls(places, speeds, duration=3 * DT))
+    for own in (slice(0, 3), slice(3, 5), slice(5, 7)):
+        alone = mf.simulate(balls(places[own], speeds[own], duration=3 * DT))
+        np.testing.assert_array_equal(along(run)[:, own], along(alone))
+    assert len(run.impacts) == 4
+    assert (np.diff(run.impacts.time) > 0).all()
+
+
+def test_the_numbers_of_bodies_change_nothing(rng):
+    places = np.concatenate([met([0.5 * DT, 1e-4]), 10.0 + met([0.2 * DT]), 20.0 + met([0.6 * DT])])
+    speeds = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+    run = mf.simulate(balls(places, speeds, duration=3 * DT))
+    for _ in range(3):
+        order = rng.permutation(places.size)
+        other = mf.simulate(balls(places[order], speeds[order], duration=3 * DT))
+        np.testing.assert_allclose(along(other), along(run)[:, order], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(other.impacts.time, run.impacts.time, rtol=0, atol=1e-12)
+
+
 def tumbling(n, rng, **stepping):
     """Return boxes that fall on a floor beside each other, and on each other."""
     size = np.array([0.2, 0.15, 0.1])

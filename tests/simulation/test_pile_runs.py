@@ -17,6 +17,7 @@ from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.judging import write_point
 from mcpframe.simulation.piles.solving import solve_pile
 from mcpframe.simulation.piles.stating import contact_map, stated
+from mcpframe.simulation.rules import ROUGH_TOL
 from mcpframe.simulation.simulate import RunStoppedError
 
 RADIUS, DT, TOL = 0.05, 1e-3, 1e-9
@@ -102,6 +103,24 @@ def unknowns(problem, r):
     v, u = problem.velocities(r.ravel()), problem.relative_velocities(r.ravel()).reshape(-1, 3)
     parts = [r[:, 0], *np.maximum(r[:, 1:].T, 0.0), *np.maximum(-r[:, 1:].T, 0.0)]
     return np.concatenate([v, np.transpose(parts).ravel(), np.abs(u[:, 1:]).max(axis=1)])
+
+
+def test_trials_are_solved_as_well_as_they_are_judged_and_what_is_taken_to_the_tolerance(monkeypatch):
+    asked = []
+
+    def solve(I, X, columns, blocks, warm, tol):
+        asked.append(tol)
+        return solve_pile(I, X, columns, blocks, warm, tol)
+
+    monkeypatch.setattr(push, "solve_pile", solve)
+    run = mf.simulate(spheres(27, scheme="event_driven", duration=0.2))
+    assert set(asked) == {TOL, ROUGH_TOL}
+    assert asked.count(ROUGH_TOL) > asked.count(TOL) / 2
+    assert not len(run.failed)
+    assert np.nanmax(run.residual) < 10.0 * TOL
+    assert np.nanmax(run.certificate) < TOL
+    assert run.penetration.max() < 3e-6
+    assert (run.impacts.energy_after <= run.impacts.energy_before * (1 + 1e-12)).all()
 
 
 def test_a_pile_of_spheres_comes_down_with_every_step_certified():

@@ -19,6 +19,7 @@ from mcpframe.multibody.adaptive import records as at
 from mcpframe.multibody.adaptive.piece_records import MOVED, N_MOVED
 from mcpframe.multibody.kernels.articulated import rotated_inertia
 from mcpframe.multibody.kernels.kinematics import carried_frame, moved_by_hinge
+from mcpframe.multibody.kernels.spans import span_all
 from mcpframe.multibody.memory.packing import REACH, ROUNDING
 from mcpframe.multibody.memory.records import (
     ADD,
@@ -186,6 +187,7 @@ def place_bodies(IT, XT, IA, XA, I, X):
     put(IA, N_MOVED, moved)
     put(I, N_BODIES, n_c)
     put(IA, at.N_CLUSTERS, n_c)
+    span_all(I)
 
 
 @callee

@@ -25,6 +25,7 @@ from mcpframe.multibody.adaptive.records import (
     NODES,
 )
 from mcpframe.multibody.kernels.kinematics import carried_frame
+from mcpframe.multibody.kernels.spans import span_all
 from mcpframe.multibody.memory.records import (
     C_POSITION,
     C_ROTATION,
@@ -140,6 +141,7 @@ def compress_parts(IT, XT, IA, XA, I, X):
         put(IA, IA[at.CLUSTER_OF] + node, c)
     put(I, N_BODIES, n)
     put(IA, records.N_CLUSTERS, n)
+    span_all(I)
     finish_clusters(IT, XT, IA, XA, I, X)
 
 

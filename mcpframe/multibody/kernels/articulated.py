@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, spread_x, x_of, zero
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     ADD,
     B_ACCELERATION,
@@ -46,8 +47,8 @@ from mcpframe.multibody.memory.records import (
     DOFS,
     DROP,
     JOIN,
-    N_BODIES,
     N_DOF,
+    N_SPANS,
     PARENT,
     SECTION,
     TAU,
@@ -131,13 +132,24 @@ def body_inertia(X, o, c):
 @callee
 def sweep(I, X):
     """Fill D_GAIN, D_INVERSE, D_FORCE of all dofs; return 0, or 1 + the first dof found without inertia."""
-    n, tree, constants, bodies = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES]
+    failed = 0
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        found = sweep_of(I, X, begin, end)
+        failed = found if failed == 0 else failed
+    return failed
+
+
+@callee
+def sweep_of(I, X, begin, end):
+    """Do so for the bodies of a span."""
+    tree, constants, bodies = I[TREE], I[CONSTANTS], I[BODIES]
     dofs, tau, branches = I[DOFS], I[TAU], I[BRANCHES]
     e = identity()
     one = spread_x(e[0])
     P, z = null_block(), null_pair()
     failed = 0
-    for k in range(n - 1, -1, -1):
+    for k in range(end - 1, begin - 1, -1):
         t = tree + k * TREE_ROW
         m, com, J_com = body_places(X, bodies + k * BODY, constants + k * CONSTANT)
         b, h = body_bias(X, bodies + k * BODY, m, com, J_com), m * com
@@ -185,10 +197,18 @@ def sweep(I, X):
 @callee
 def sweep_forces(I, X):
     """Fill D_FORCE of all dofs for other rates or forces, on the gains of the last sweep."""
-    n, tree, constants, bodies = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES]
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        sweep_forces_of(I, X, begin, end)
+
+
+@callee
+def sweep_forces_of(I, X, begin, end):
+    """Do so for the bodies of a span."""
+    tree, constants, bodies = I[TREE], I[CONSTANTS], I[BODIES]
     dofs, tau, branches = I[DOFS], I[TAU], I[BRANCHES]
     z = null_pair()
-    for k in range(n - 1, -1, -1):
+    for k in range(end - 1, begin - 1, -1):
         t = tree + k * TREE_ROW
         o = bodies + k * BODY
         m, com, J_com = body_places(X, o, constants + k * CONSTANT)
@@ -220,10 +240,20 @@ def accelerations(I, X):
     With a = before - held H of the last dof, G* a is G* before - held G* H: a product of six then waits for
     the dof before the last, and a single number for the last one.
     """
-    n, tree, bodies, dofs, theta_ddot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DDOT]
+    finite = True
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        finite = accelerations_of(I, X, begin, end) and finite
+    return finite
+
+
+@callee
+def accelerations_of(I, X, begin, end):
+    """Do so for the bodies of a span."""
+    tree, bodies, dofs, theta_ddot = I[TREE], I[BODIES], I[DOFS], I[THETA_DDOT]
     a, before, H, held = null_pair(), null_pair(), null_pair(), zero()
     zero_sum = 0.0
-    for k in range(n):
+    for k in range(begin, end):
         t = tree + k * TREE_ROW
         parent = get(I, t + PARENT)
         if parent < 0:

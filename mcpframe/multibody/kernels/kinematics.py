@@ -15,6 +15,7 @@ from __future__ import annotations
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.sincos import sincos_of
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     ANGLES,
     B_BIAS,
@@ -40,6 +41,7 @@ from mcpframe.multibody.memory.records import (
     N_BODIES,
     N_DOF,
     N_DOFS,
+    N_SPANS,
     N_THETA,
     PARENT,
     PIN,
@@ -176,12 +178,20 @@ def angles_of_pins(I, X):
 @callee
 def kinematics(I, X):
     """Fill B_ROTATION, B_POSITION, B_VELOCITY, B_BIAS of all bodies, D_COLUMN of all dofs, REFERENCE."""
+    angles_of_pins(I, X)
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        kinematics_of(I, X, begin, end)
+
+
+@callee
+def kinematics_of(I, X, begin, end):
+    """Do so for the bodies of a span."""
     n, tree, constants, bodies, dofs = I[N_BODIES], I[TREE], I[CONSTANTS], I[BODIES], I[DOFS]
     theta, theta_dot, angles, reference = I[THETA], I[THETA_DOT], I[ANGLES], I[REFERENCE]
-    angles_of_pins(I, X)
     base = zero(), -load(X, I[GRAVITY])
     R, r, V, a = identity(), zero(), null_pair(), base
-    for k in range(n):
+    for k in range(begin, end):
         t = tree + k * TREE_ROW
         parent, kind = get(I, t + PARENT), get(I, t + KIND)
         if parent < 0:
@@ -234,10 +244,18 @@ def kinematics(I, X):
 @callee
 def velocities(I, X):
     """Fill B_VELOCITY and B_BIAS anew, for other rates of bodies that are placed."""
-    n, tree, bodies, dofs, theta_dot = I[N_BODIES], I[TREE], I[BODIES], I[DOFS], I[THETA_DOT]
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        velocities_of(I, X, begin, end)
+
+
+@callee
+def velocities_of(I, X, begin, end):
+    """Do so for the bodies of a span."""
+    tree, bodies, dofs, theta_dot = I[TREE], I[BODIES], I[DOFS], I[THETA_DOT]
     base = zero(), -load(X, I[GRAVITY])
     V, a = null_pair(), base
-    for k in range(n):
+    for k in range(begin, end):
         t = tree + k * TREE_ROW
         parent = get(I, t + PARENT)
         if parent < 0:

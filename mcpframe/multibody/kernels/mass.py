@@ -11,6 +11,7 @@ from __future__ import annotations
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, vector, x_of, y_of, z_of, zero
 from mcpframe.multibody.kernels.articulated import body_inertia
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     B_POSITION,
@@ -37,6 +38,7 @@ from mcpframe.multibody.memory.records import (
     N_BODIES,
     N_DOF,
     N_DOFS,
+    N_SPANS,
     PAIR,
     PARENT,
     PUSH,
@@ -155,8 +157,16 @@ def solve_mass_into(I, X, x, out):
 
     [I - H psi K]* D^-1 [I - H psi K] [J14, Eq. (59)]: tips to base, then base to tips, O(N).
     """
-    n, tree, dofs, push = I[N_BODIES], I[TREE], I[DOFS], I[PUSH]
-    for k in range(n - 1, -1, -1):
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        solve_mass_of(I, X, x, out, begin, end)
+
+
+@callee
+def solve_mass_of(I, X, x, out, begin, end):
+    """Do so for the bodies of a span."""
+    tree, dofs, push = I[TREE], I[DOFS], I[PUSH]
+    for k in range(end - 1, begin - 1, -1):
         t = tree + k * TREE_ROW
         f = load_pair(X, push + k * PAIR)
         first = get(I, t + DOF_AT)
@@ -166,7 +176,7 @@ def solve_mass_into(I, X, x, out):
             put(out, d, u)
             f = plus_scaled(f, -u, load_pair(X, i + D_GAIN))
         hand_down(I, X, k, f)
-    for k in range(n):
+    for k in range(begin, end):
         t = tree + k * TREE_ROW
         a = handed_up(I, X, k, push, PAIR)
         first = get(I, t + DOF_AT)
@@ -182,8 +192,10 @@ def solve_mass_into(I, X, x, out):
 @callee
 def clear_push(I, X):
     """Set all wrenches of PUSH to zero."""
-    for i in range(I[N_BODIES]):
-        store_pair(X, I[PUSH] + i * PAIR, null_pair())
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        for i in range(begin, end):
+            store_pair(X, I[PUSH] + i * PAIR, null_pair())
 
 
 @callee

@@ -21,6 +21,7 @@ from mcpframe.jit import Indices, Vector, VectorOut, callee, inline, kernel
 from mcpframe.jit.lanes import get, load, put
 from mcpframe.multibody.kernels.articulated import body_inertia
 from mcpframe.multibody.kernels.mass import hand_down, handed_up
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
     B_SHIFT,
@@ -36,8 +37,8 @@ from mcpframe.multibody.memory.records import (
     DOF,
     DOF_AT,
     DOFS,
-    N_BODIES,
     N_DOF,
+    N_SPANS,
     PAIR,
     PARENT,
     PUSH,
@@ -69,8 +70,16 @@ def body_motions(I, X, rates):
 
     About each body's reference point, gravity and bias left out; needs the kinematics.
     """
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        body_motions_of(I, X, rates, begin, end)
+
+
+@callee
+def body_motions_of(I, X, rates, begin, end):
+    """Do so for the bodies of a span."""
     tree, dofs, motions = I[TREE], I[DOFS], I[BODIES] + B_ACCELERATION
-    for k in range(I[N_BODIES]):
+    for k in range(begin, end):
         V = handed_up(I, X, k, motions, BODY)
         first = get(I, tree + k * TREE_ROW + DOF_AT)
         for d in range(first, first + get(I, tree + k * TREE_ROW + N_DOF)):
@@ -95,13 +104,13 @@ def count_energy(energy, before, after, work):
 
 
 @callee
-def unbalanced_bodies(I, X, h, push, energy):
+def unbalanced_bodies(I, X, h, push, energy, begin, end):
     """Set PUSH to push - M(k) V - h (M a + V x* M V), and sizes of these in BRANCHES: [moment, force].
 
     V is in B_ACCELERATION; the last term is what keeps the rates constant, weight included. A faint share of
     the momentum before the step counts into the sizes.
     """
-    for k in range(I[N_BODIES]):
+    for k in range(begin, end):
         o, branch = I[BODIES] + k * BODY, I[BRANCHES] + k * BRANCH
         J, first_moment, m, bias = body_inertia(X, o, I[CONSTANTS] + k * CONSTANT)
         change, V = load_pair(X, o + B_ACCELERATION), load_pair(X, o + B_VELOCITY)
@@ -137,13 +146,13 @@ def hand_down_sizes(I, X, k, moment, force):
 
 
 @callee
-def unbalanced_hinges(I, X, change, h, impulses, out, energy):
+def unbalanced_hinges(I, X, change, h, impulses, out, energy, begin, end):
     """Write the error of every dof, tips to base; return the largest (NaN where one is) and its scale.
 
     The scale of a dof is what its column makes of the sizes of all that acts further out; the largest counts.
     """
     largest, scale, nothing = 0.0, 0.0, 0.0
-    for k in range(I[N_BODIES] - 1, -1, -1):
+    for k in range(end - 1, begin - 1, -1):
         t, branch = I[TREE] + k * TREE_ROW, I[BRANCHES] + k * BRANCH
         f, moment, force = load_pair(X, I[PUSH] + k * PAIR), get(X, branch), get(X, branch + 1)
         first = get(I, t + DOF_AT)
@@ -172,8 +181,13 @@ def balance_momentum(I, X, change, h, push, impulses, out, energy):
     for i in range(TURNOVER + 1):
         put(energy, i, 0.0)
     body_motions(I, X, change)
-    unbalanced_bodies(I, X, h, push, energy)
-    return unbalanced_hinges(I, X, change, h, impulses, out, energy)
+    largest, scale, nothing = 0.0, 0.0, 0.0
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        unbalanced_bodies(I, X, h, push, energy, begin, end)
+        error, size_here = unbalanced_hinges(I, X, change, h, impulses, out, energy, begin, end)
+        largest, scale, nothing = max(largest, error), max(scale, size_here), nothing + 0.0 * error
+    return largest + nothing, scale
 
 
 @kernel(Indices, VectorOut, Vector, types.float64, Vector, Vector, VectorOut, VectorOut)

@@ -80,6 +80,8 @@ def pack(bodies: Bodies) -> tuple[Indices, Array]:
     dofs = rec.MEMORY.part(I, X, rec.DOFS)
     dofs[:, rec.D_ARMATURE], dofs[:, rec.D_LEAST] = bodies.armature, _least_inertia(bodies)
     rec.MEMORY.part(I, X, rec.GRAVITY)[:3] = bodies.gravity
+    I[rec.N_SPANS] = 1
+    rec.MEMORY.part(I, X, rec.SPANS)[:1] = 0, bodies.n, 0, bodies.dof_at[-1]
     return I, X
 
 

@@ -52,3 +52,8 @@ BRANCHES = MEMORY.doubles("body", BRANCH)
 
 REFERENCE, GRAVITY = MEMORY.doubles("body", VECTOR), MEMORY.doubles(VECTOR)
 PUSH = MEMORY.doubles("body", PAIR)
+
+# SPANS: of every span of bodies that kernels go through its first body and dof, and those after its last; a
+# model without bodies has one too, of none.
+SP_BODY, SP_BODY_END, SP_DOF, SP_DOF_END, SPAN = range(5)
+N_SPANS, SPANS = MEMORY.count(), MEMORY.integers("body + 1", SPAN)

@@ -91,10 +91,10 @@ one has changed the rates since the last step was solved."""
 ITERATIONS, BUILD, SOLVING, RECOVERY, N_SOLVES, STATUS, BY_AUTO = (count() for _ in range(7))
 """Figures since the last record, times in cycles; status of the first solve that failed; whether auto
 helped."""
-N_HISTORY, HELD, YIELDING, AGREED, RESTED = (count() for _ in range(5))
-"""Steps whose accelerations are known, up to two; what pressed, and how, in the last; whether contacts that
-switch yield, and for how many steps they could have been rigid; for how many some rigid contact has not
-slipped."""
+N_HISTORY, HELD, UNREST, YIELDING, AGREED, RESTED = (count() for _ in range(6))
+"""Steps whose accelerations are known, up to two; what pressed, and how, in the last, and whether parties had
+clocks of their own in it; whether contacts that switch yield, and for how many steps they could have been
+rigid; for how many some rigid contact has not slipped."""
 N_OUT_IMPACTS = count()
 FIRST_CHANGED, N_CHANGED = N_TOUCHING, N_OUT_IMPACTS - N_TOUCHING + 1
 RESIDUAL, DRIFT, CERTIFICATE, MIDDLE_1, MIDDLE_2 = (number() for _ in range(5))
@@ -207,13 +207,24 @@ N_SORTED, SORTED_KEYS = count(), integers("touching")
 """What islands were found of; -1 where they are to be found anew."""
 PUSHED_SHIFTS, ALL_HELD = doubles("touching", N_SHIFTS), count()
 """Shifts of the last push; whether everything was held because something could not rise."""
+ROUGH, N_LOOSE, LOOSE = count(), count(), integers("touching + 1")
+PILE_TOL, ASKED_RISE = number(), number()
+"""Whether a trial is pushed that may be thrown away; islands that were solved only as well as that needs; the
+tolerance of the next pile, and the speed at which the last trial has asked something to rise."""
 # Parties: which one moves, of every body its party; those that need clocks of their own; bodies that have
 # met; shapes of the one that moves; where everybody begins, and where those end that are done.
 EVERYBODY, DONE_WITH = -1, -2
 """Instead of the number of a party: all bodies that are awake; those for whom the whole step was good."""
-MOVING_PARTY, PARTY, TROUBLED = count(), integers("body"), integers("body")
+MOVING_PARTY, PARTY, TROUBLED, HOMES = count(), integers("body"), integers("body"), integers("body")
+"""HOMES: which body stands for those with whom each takes the step, whether they are troubled or not."""
 N_MET, MET = count(), integers("body", 2)
 N_PARTY_SHAPES, PARTY_SHAPES = count(), integers("shape")
+TRIED, FIRST_HIT, LAST_HIT = count(), integers("body"), integers("body")
+"""Whether the party that moves has tried the whole step, which led to its ENDS; of parties, where in
+OUT_IMPACTS theirs begin and end."""
+N_FORK_CLOSED, N_FORK_TAKEN, FORK_CLOSED = count(), count(), integers("touching")
+FORK_TAKEN = doubles("taken", TAKEN_ROW)
+"""What was closed, and had pressed, where parties begin."""
 STARTS, START_RATES, ENDS, END_RATES = doubles("theta"), doubles("dof"), doubles("theta"), doubles("dof")
 # Sleep: speed and steps of rest; bodies that sleep, of every body the island that it sleeps with, how many
 # steps it has been quiet, and whether it never sleeps.
@@ -244,6 +255,8 @@ JUDGED = doubles(JUDGING, "row")
 """What the judge works on where cones are exact."""
 ASKED = integers("loop_row")
 """Whether a row of a closure is asked for, or repeats others."""
+UNMOVED = integers("together")
+"""Whether nothing moves along the normal of a contact of the problem."""
 BEFORE, FORCED, KICKED = doubles("dof"), doubles("dof"), doubles("dof")
 """Rates at the middle of a step, before what forces alone do to them, when it was found out, and after."""
 HISTORY, HISTORY_BEFORE = doubles(4, "dof"), doubles(4, "dof")

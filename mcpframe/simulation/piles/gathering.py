@@ -241,14 +241,18 @@ def fastest(pile):
 
 @callee
 def count_solve(run, pile):
-    """Add the solve to the figures of the step: systems, and the residual at the scale of the whole pile."""
+    """Add the solve to the figures of the step: systems, and the residual at the scale of the whole pile.
+
+    That of a trial which may be thrown away says nothing: where it is taken it is solved again.
+    """
     IS, scale = run.IS, 1.0
     for c in range(pile.I[at.N_CONTACTS]):
         q = three_of(pile, at.FREE, c)
         scale = max(scale, 1.0 + max(abs(q[0]), max(abs(q[1]), abs(q[2]))))
     put(IS, run_at.ITERATIONS, IS[run_at.ITERATIONS] + pile.I[at.N_FACTORS])
     put(IS, run_at.N_SOLVES, IS[run_at.N_SOLVES] + 1)
-    put(run.XS, run_at.RESIDUAL, max(run.XS[run_at.RESIDUAL], scale * pile.X[at.RESIDUAL]))
+    if IS[run_at.ROUGH] == 0:
+        put(run.XS, run_at.RESIDUAL, max(run.XS[run_at.RESIDUAL], scale * pile.X[at.RESIDUAL]))
 
 
 @kernel(Indices, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut, IndicesOut, VectorOut)

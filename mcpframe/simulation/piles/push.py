@@ -64,10 +64,10 @@ class Piles:
         if not arrange(*self._own, False):
             self._make_entries(2 * int(self.I[at.N_NEEDED]))
             arrange(*self._own, True)
-        solved = solve_pile(*self._own, warm, self.stepping.tol)
+        solved = solve_pile(*self._own, warm, float(work.XS[run_at.PILE_TOL]))
         if not solved and rise > 0.0:  # everything can be held, at least
             return run_at.NO_SOLUTION
-        if not (solved or self._rescue()):
+        if not (solved or IS[run_at.ROUGH] or self._rescue()):
             self._fail(work)
         give(*run, *self._own)
         return run_at.DONE

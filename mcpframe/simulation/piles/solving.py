@@ -15,7 +15,7 @@ from mcpframe.simulation.piles.motions import copy_motions, move
 from mcpframe.simulation.piles.newton import keep_best, proximal_newton, sweep
 from mcpframe.simulation.piles.slots import Pile
 
-WARM_SWEEPS, SWEEPS, ROUND, TURNS = 200, 300, 25, 4
+WARM_SWEEPS, SWEEPS, ROUND, TURNS = 100, 300, 25, 4
 """Sweeps before the first turn from impulses that are known, and from none, and more with every further turn;
 between two looks at the residual; turns."""
 NEAR = 1e-7
@@ -53,18 +53,19 @@ def sweep_near(pile, sweeps, near):
 def solve_pile(I, X, columns, blocks, warm, enough):
     """Find impulses from those in R; those of the best point are in R_BEST, their motions in Y_BEST.
 
-    Returns whether its residual is small enough; the first turn aims at a share of that.
+    Returns whether its residual is small enough; the first turn aims at a share of that, unless a trial alone
+    is at stake, which sweeps are enough for.
     """
     pile = Pile(I, X, columns, blocks)
     put(X, at.RESIDUAL, math.inf)
-    goal = SHARE * enough
+    goal = SHARE * enough if enough < NEAR else enough
     put(X, at.GOAL, goal)
     put(I, at.N_FACTORS, 0)
     put(I, at.N_SWEEPS, 0)
     offer(pile)
     for turn in range(TURNS):
         sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
-        sweep_near(pile, sweeps, NEAR if turn == 0 else goal)
+        sweep_near(pile, sweeps, max(NEAR, goal) if turn == 0 else goal)
         proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS, FINE * enough)
         put(X, at.GOAL, enough)
         if X[at.RESIDUAL] <= enough:

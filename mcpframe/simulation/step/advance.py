@@ -9,6 +9,7 @@ from mcpframe.contact.detection.records import MAX_CONTACTS
 from mcpframe.jit import CodesOut, Indices, IndicesOut, VectorOut, callee, inline, kernel, window
 from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.adaptive.clusters import spread
+from mcpframe.multibody.kernels.spans import span_all
 from mcpframe.multibody.memory.records import N_DOFS, N_THETA, THETA, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.adaptive_slots import REDONE
@@ -84,6 +85,9 @@ def advance(
     """
     parts = A, I, Z, ID, XD, IE, XE, IQ, XQ, IF, XF, IR, XR, IP, W, IW, codes, IS, XS
     run = Run(*parts, OUT, OUT_CONTACTS, OUT_IMPACTS, IT, XT, IA, XA)
+    span_all(I)
+    put(IS, at.ROUGH, 0)
+    put(IS, at.TRIED, 0)
     put(XS, at.WHEN, begin + first * XS[at.DT])
     code = look(run, X, XS[at.NEAR])
     put(XS, at.SPEED, fastest_point(run, X))

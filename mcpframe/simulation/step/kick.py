@@ -13,9 +13,10 @@ accelerations a and those by impulses a_c of the last steps, followed in a strai
 
     v*_0 = v + h/2 a,      v* = v + h/2 (Mass⁻¹ (T - C(q_m, v*_0)) + a_c).
 
-Where contacts or impacts change, there is nothing to follow. Coordinates stand still in a kick: bodies by
-themselves have no gyroscopic term, and what the rates of a free hinge see is the acceleration of its centre
-of mass. `semi_implicit_euler` kicks where the step begins, C(q, v), and drifts for all of h.
+Where contacts or impacts change, there is nothing to follow; where motion is slow, v*_0 serves as v*.
+Coordinates stand still in a kick: bodies by themselves have no gyroscopic term, and what the rates of a free
+hinge see is the acceleration of its centre of mass. `semi_implicit_euler` kicks where the step begins,
+C(q, v), and drifts for all of h.
 
 *Contacts.* What touches where the step begins is found again at q_m. With u the velocity of a contact there
 and δ by how much it has grown since the step began, which is h/2 Ġ v,
@@ -34,6 +35,7 @@ from mcpframe.contact.detection import records as found
 from mcpframe.jit import by_address, callee, inline
 from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.multibody.kernels.entries import PLACED, SWEPT, free_dynamics, place_rates
+from mcpframe.multibody.kernels.spans import bodies_of, dofs_of
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     C_COM,
@@ -42,9 +44,9 @@ from mcpframe.multibody.memory.records import (
     DOF_AT,
     FREE,
     KIND,
-    N_BODIES,
     N_DOF,
     N_DOFS,
+    N_SPANS,
     THETA,
     THETA_DDOT,
     THETA_DOT,
@@ -82,6 +84,8 @@ call_free_dynamics = by_address(free_dynamics)
 call_place_rates = by_address(place_rates)
 
 ROW, NORMAL_AT = found.CONTACT_ROW, NORMAL.start
+FORESEEN = 1e-13
+"""Rates, rad/s and m/s, by which a kick may change for want of a better v*."""
 PRIME = 2147483647
 """Larger than what is left of the sum by which sets of contacts are told apart."""
 
@@ -207,12 +211,14 @@ def followed(run, which, d, further):
 def still(run, Z):
     """Take the turning of bodies by themselves off the rates of Z: in a kick they have no gyroscopic term."""
     I, IS = run.I, run.IS
-    for k in range(I[N_BODIES]):
-        if get(IS, IS[at.BY_ITSELF] + k) != 0:
-            row = I[TREE] + k * TREE_ROW
-            end = I[THETA_DOT] + get(I, row + DOF_AT) + get(I, row + N_DOF)
-            for d in range(end - 3, end):
-                put(Z, d, 0.0)
+    for s in range(I[N_SPANS]):
+        begin, last = bodies_of(I, s)
+        for k in range(begin, last):
+            if get(IS, IS[at.BY_ITSELF] + k) != 0:
+                row = I[TREE] + k * TREE_ROW
+                end = I[THETA_DOT] + get(I, row + DOF_AT) + get(I, row + N_DOF)
+                for d in range(end - 3, end):
+                    put(Z, d, 0.0)
 
 
 @inline
@@ -227,11 +233,13 @@ def centre_turning(I, Z, k):
 def see_centres(run, Z):
     """Turn accelerations of free hinges into those of their centres of mass, the turning of axes left out."""
     I = run.I
-    for k in range(I[N_BODIES]):
-        row = I[TREE] + k * TREE_ROW
-        if get(I, row + KIND) == FREE:
-            a = I[THETA_DDOT] + get(I, row + DOF_AT)
-            put_three(Z, a, three(Z, a) + centre_turning(I, Z, k))
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        for k in range(begin, end):
+            row = I[TREE] + k * TREE_ROW
+            if get(I, row + KIND) == FREE:
+                a = I[THETA_DDOT] + get(I, row + DOF_AT)
+                put_three(Z, a, three(Z, a) + centre_turning(I, Z, k))
 
 
 @callee
@@ -239,12 +247,31 @@ def first_rates(run, h):
     """Write v*_0 to Z; where accelerations of the last steps are known, with them."""
     I, IS, XS, Z = run.I, run.IS, run.XS, run.Z
     known, further = IS[at.N_HISTORY] > 0 and IS[at.EULER] == 0, way_on(run, h)
-    for d in range(I[N_DOFS]):
-        rate = get(XS, IS[at.BEFORE] + d)
-        if known:
-            rate += 0.5 * h * followed(run, 0, d, further)
-        put(Z, I[THETA_DOT] + d, rate)
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            rate = get(XS, IS[at.BEFORE] + d)
+            if known:
+                rate += 0.5 * h * followed(run, 0, d, further)
+            put(Z, I[THETA_DOT] + d, rate)
     still(run, Z)
+
+
+@callee
+def is_foreseen(run, h):
+    """Return whether v*_0 serves as v*, by the acceleration there.
+
+    C is a square in the rates: where these are off by δ, a kick changes by no more than about h |v| δ.
+    """
+    I, IS, XS, further = run.I, run.IS, run.XS, way_on(run, h)
+    off, fastest = 0.0, 0.0
+    for s in range(I[N_SPANS] if IS[at.N_HISTORY] > 0 else 0):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            a = get(run.Z, I[THETA_DDOT] + d) + followed(run, 1, d, further)
+            off = max(off, abs(0.5 * h * (a - followed(run, 0, d, further))))
+            fastest = max(fastest, abs(get(XS, IS[at.BEFORE] + d)))
+    return IS[at.N_HISTORY] > 0 and h * fastest * off <= FORESEEN
 
 
 @callee
@@ -252,11 +279,13 @@ def better_rates(run, h):
     """Write v* to Z, from the acceleration at v*_0."""
     I, IS, XS, Z = run.I, run.IS, run.XS, run.Z
     known, further = IS[at.N_HISTORY] > 0, way_on(run, h)
-    for d in range(I[N_DOFS]):
-        a = get(Z, I[THETA_DDOT] + d)
-        if known:
-            a += followed(run, 1, d, further)
-        put(Z, I[THETA_DOT] + d, get(XS, IS[at.BEFORE] + d) + 0.5 * h * a)
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            a = get(Z, I[THETA_DDOT] + d)
+            if known:
+                a += followed(run, 1, d, further)
+            put(Z, I[THETA_DOT] + d, get(XS, IS[at.BEFORE] + d) + 0.5 * h * a)
     still(run, Z)
 
 
@@ -276,7 +305,8 @@ def force(run, h):
     if code == at.DONE:
         code = accelerate(run, Z, PLACED)
     see_centres(run, Z)
-    if code == at.DONE and IS[at.EULER] == 0 and IS[at.ALL_BY_THEMSELVES] == 0:
+    simple = IS[at.EULER] != 0 or IS[at.ALL_BY_THEMSELVES] != 0
+    if code == at.DONE and not simple and not is_foreseen(run, h):
         better_rates(run, h)
         call_place_rates(run.A[at.PLACE_RATES], (run.I, Z))
         code = accelerate(run, Z, SWEPT)
@@ -306,8 +336,10 @@ def kick(run, X, h, held):
     """
     I, IS, XS, Z = run.I, run.IS, run.XS, run.Z
     drift(run, X, X, I[THETA_DOT], Z, first_share(run) * h)
-    for d in range(I[N_DOFS]):
-        put(XS, IS[at.BEFORE] + d, get(Z, I[THETA_DOT] + d))
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            put(XS, IS[at.BEFORE] + d, get(Z, I[THETA_DOT] + d))
     code = at.DONE
     if held:
         put(XS, at.WHEN, XS[at.TIME] + first_share(run) * h)
@@ -319,11 +351,13 @@ def kick(run, X, h, held):
         call_place(run.A[at.PLACE], (I, Z))
     if code == at.DONE:
         code = force(run, h)
-    for d in range(I[N_DOFS]):
-        rate = get(XS, IS[at.BEFORE] + d) + h * get(Z, I[THETA_DDOT] + d)
-        put(XS, IS[at.FORCED] + d, get(Z, I[THETA_DOT] + d))
-        put(XS, IS[at.KICKED] + d, rate)
-        put(Z, I[THETA_DOT] + d, rate)
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            rate = get(XS, IS[at.BEFORE] + d) + h * get(Z, I[THETA_DDOT] + d)
+            put(XS, IS[at.FORCED] + d, get(Z, I[THETA_DOT] + d))
+            put(XS, IS[at.KICKED] + d, rate)
+            put(Z, I[THETA_DOT] + d, rate)
     if held:
         call_place_rates(run.A[at.PLACE_RATES], (I, Z))
     return code
@@ -331,15 +365,22 @@ def kick(run, X, h, held):
 
 @callee
 def go_on(run, Y, rates, h):
-    """Write to Y where a step of h leads whose kick ends with the rates XS[rates]."""
+    """Write to Y where a step of h leads whose kick ends with the rates XS[rates].
+
+    Return whether hinges with springs or dampers move late: by how much, RESPONSE says.
+    """
     I, IS, XS = run.I, run.IS, run.XS
     drift(run, run.Z, XS, rates, Y, (1.0 - first_share(run)) * h)
-    if IS[at.IMPLICIT] != 0 and IS[at.EULER] == 0:
-        for d in range(I[N_DOFS]):
+    if IS[at.IMPLICIT] == 0 or IS[at.EULER] != 0:
+        return False
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
             late = get(XS, IS[at.IMPLICITNESS] + d) - 0.5
             change = get(XS, rates + d) - get(XS, IS[at.BEFORE] + d)
             put(XS, IS[at.RESPONSE] + d, h * late * change)
-        integrate(I, Y, I[THETA], XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
+    integrate(I, Y, I[THETA], XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
+    return True
 
 
 @callee
@@ -362,13 +403,15 @@ def take_history(run, rates, h):
         put(IS, at.HELD, held)
         put(IS, at.N_HISTORY, 0)
         return
-    for d in range(N):
-        last = IS[at.HISTORY] + d
-        after, before, free = get(XS, rates + d), get(XS, IS[at.BEFORE] + d), get(XS, IS[at.KICKED] + d)
-        put(XS, last + 2 * N, get(XS, last))
-        put(XS, last + 3 * N, get(XS, last + N))
-        put(XS, last, (after - before) / h)
-        put(XS, last + N, (after - free) / h)
+    for s in range(run.I[N_SPANS]):
+        begin, end = dofs_of(run.I, s)
+        for d in range(begin, end):
+            last = IS[at.HISTORY] + d
+            after, before, free = get(XS, rates + d), get(XS, IS[at.BEFORE] + d), get(XS, IS[at.KICKED] + d)
+            put(XS, last + 2 * N, get(XS, last))
+            put(XS, last + 3 * N, get(XS, last + N))
+            put(XS, last, (after - before) / h)
+            put(XS, last + N, (after - free) / h)
     put(XS, at.MIDDLE_2, XS[at.MIDDLE_1])
     put(XS, at.MIDDLE_1, XS[at.TIME] + 0.5 * h)
     put(IS, at.N_HISTORY, min(IS[at.N_HISTORY] + 1, 2))

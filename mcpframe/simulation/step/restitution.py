@@ -29,8 +29,9 @@ from mcpframe.jit.lanes import get, load, put, store, zero
 from mcpframe.multibody.kernels.entries import PLACED, energies
 from mcpframe.multibody.kernels.loops import reference_of
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
+from mcpframe.multibody.kernels.spans import dofs_of
 from mcpframe.multibody.memory.loop_records import ANY_MOTION
-from mcpframe.multibody.memory.records import N_DOFS, PAIR, PUSH, THETA_DOT
+from mcpframe.multibody.memory.records import N_DOFS, N_SPANS, PAIR, PUSH, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import (
     key_of,
@@ -64,16 +65,20 @@ def kinetic_energy(run, X):
 def take_rates(run, X, rates):
     """Give a state other rates, and place its bodies anew."""
     I = run.I
-    for d in range(I[N_DOFS]):
-        put(X, I[THETA_DOT] + d, get(run.XS, rates + d))
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            put(X, I[THETA_DOT] + d, get(run.XS, rates + d))
     call_place(run.A[at.PLACE], (I, X))
 
 
 @callee
 def keep_rates(run, X, rates):
     """Keep the rates of a state."""
-    for d in range(run.I[N_DOFS]):
-        put(run.XS, rates + d, get(X, run.I[THETA_DOT] + d))
+    for s in range(run.I[N_SPANS]):
+        begin, end = dofs_of(run.I, s)
+        for d in range(begin, end):
+            put(run.XS, rates + d, get(X, run.I[THETA_DOT] + d))
 
 
 @callee
@@ -158,9 +163,11 @@ def give_back(run, X, share):
     if code != at.DONE:
         return code
     give(run, X, share)
-    for d in range(I[N_DOFS]):
-        rate = get(XS, IS[at.COMPRESSED] + d) + get(XS, IS[at.RESPONSE] + d)
-        put(XS, IS[at.GIVEN_BACK] + d, rate)
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            rate = get(XS, IS[at.COMPRESSED] + d) + get(XS, IS[at.RESPONSE] + d)
+            put(XS, IS[at.GIVEN_BACK] + d, rate)
     take_rates(run, X, IS[at.GIVEN_BACK])
     return push(run, X, 0.0, DECOMPRESSION, False, 0.0)
 

@@ -30,7 +30,7 @@ from mcpframe.simulation.rules import CORRECTIONS, RISING, SECTIONS, SHORTEST, S
 from mcpframe.simulation.step.closures import ask_loops_to_hold, largest_jump
 from mcpframe.simulation.step.contact_model.references import reference_rate
 from mcpframe.simulation.step.kick import go_on, kick
-from mcpframe.simulation.step.moving.closing import close_loops
+from mcpframe.simulation.step.moving.closing import close_loops, shift_closed
 from mcpframe.simulation.step.moving.drift import first_share
 from mcpframe.simulation.step.moving.flight import fly
 from mcpframe.simulation.step.moving.lasting import lasts
@@ -38,7 +38,8 @@ from mcpframe.simulation.step.moving.sections import narrowed, newton, section
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
 from mcpframe.simulation.step.parting.islands import join_all, members_of
-from mcpframe.simulation.step.pushing.push import push
+from mcpframe.simulation.step.parting.places import put_movers
+from mcpframe.simulation.step.pushing.push import push, push_loose
 from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.touching import call_place, find, gap_there, smallest_new_gap
 
@@ -68,7 +69,8 @@ def is_unheld(run):
 @callee
 def go(run, Y, h):
     """Write to Y where the rates of the last push lead; loops are closed again, bodies placed."""
-    go_on(run, Y, run.IS[at.AFTER], h)
+    if go_on(run, Y, run.IS[at.AFTER], h) and run.IE[N_LOOP_ROWS] > 0:
+        shift_closed(run, Y)
     return place_closed(run, Y)
 
 
@@ -85,6 +87,7 @@ def place_closed(run, Y):
 def count_trial(run):
     """Count a trial; TOO_MUCH where the step has had all that it may."""
     put(run.IS, at.TRIALS, run.IS[at.TRIALS] + 1)
+    put(run.IS, at.N_LOOSE, 0)
     return at.DONE if run.IS[at.TRIALS] <= run.IS[at.MAX_TRIALS] else at.TOO_MUCH
 
 
@@ -93,6 +96,7 @@ def try_push(run, X, Y, h, again, margin, rise):
     """Push in the middle of a step of h, which is there already, and look where it leads."""
     if count_trial(run) != at.DONE:
         return at.TOO_MUCH
+    put(run.XS, at.ASKED_RISE, rise)
     code = push(run, run.Z, h, STEP, again, rise)
     if code == at.DONE and run.IS[at.RK4] != 0 and is_unheld(run):
         code = fly(run, X, Y, h)
@@ -219,6 +223,7 @@ def ask_for_sinking(run, Y, h, least):
 def hold(run, Y, h):
     """Push so that everything is held as it is, and write to Y where that leads."""
     put(run.IS, at.ALL_HELD, 1)
+    put(run.XS, at.ASKED_RISE, 0.0)
     ask_to_hold(run, h)
     code = push(run, run.Z, h, STEP, False, 0.0)
     return go(run, Y, h) if code == at.DONE else code
@@ -367,8 +372,40 @@ def time_of_impact(run, X, Y, low, high, overlap):
 
 
 @callee
-def until_event(run, X, Y, left):
+def sharpen(run, X, Y, h):
+    """Solve a trial of h that is to be taken to the tolerance of the scene, where it was not."""
+    if run.IS[at.N_LOOSE] == 0:
+        return at.DONE
+    code = push_loose(run, run.Z, run.XS[at.ASKED_RISE])
+    if code == at.NO_SOLUTION:
+        return first_trial(run, X, Y, h, True, run.XS[at.NEAR])
+    if code == at.DONE:
+        code = go(run, Y, h)
+    return find(run, Y, run.XS[at.NEAR]) if code == at.DONE else code
+
+
+@callee
+def recall_trial(run, Y):
+    """Have Y be where the whole step has led the party that moves; return code and the new overlap there.
+
+    None where something has sunk in, for then a shorter part of the step is to be tried.
+    """
+    put_movers(run, run.IS[at.ENDS], run.IS[at.END_RATES], Y)
+    put(run.XS, at.WHEN, run.XS[at.START] + run.XS[at.DT])
+    code = find(run, Y, run.XS[at.NEAR])
+    if code != at.DONE or deepest_sinking(run, Y) > SINKING * run.XS[at.PENETRATION]:
+        return code, (0.0, 0.0)
+    return code, smallest_new_gap(run, Y, 0.0)
+
+
+@callee
+def try_until_event(run, X, Y, left):
     """Try the rest of a step, or what of it passes before something overlaps that did not touch."""
+    if run.IS[at.TRIED] != 0:
+        put(run.IS, at.TRIED, 0)
+        code, overlap = recall_trial(run, Y)
+        if code != at.DONE or overlap[0] < -run.XS[at.PENETRATION]:
+            return time_of_impact(run, X, Y, 0.0, left, overlap) if code == at.DONE else (code, left)
     code, h = longest_step(run, X, Y, left)
     if code != at.DONE:
         return code, h
@@ -376,3 +413,12 @@ def until_event(run, X, Y, left):
     if code == at.DONE and overlap[0] < -run.XS[at.PENETRATION]:
         return time_of_impact(run, X, Y, low, h, overlap)
     return code, h
+
+
+@callee
+def until_event(run, X, Y, left):
+    """Try the rest of a step, or what of it passes before an event, and solve that to the tolerance."""
+    put(run.IS, at.ROUGH, 1)
+    code, h = try_until_event(run, X, Y, left)
+    put(run.IS, at.ROUGH, 0)
+    return (sharpen(run, X, Y, h) if code == at.DONE else code), h

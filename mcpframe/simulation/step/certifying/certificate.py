@@ -28,6 +28,7 @@ from mcpframe.jit import Indices, IndicesOut, VectorOut, callee, inline, kernel,
 from mcpframe.jit.lanes import get, load, put, zero
 from mcpframe.multibody.kernels.loops import reference_of
 from mcpframe.multibody.kernels.momentum import AFTER, BEFORE, FAINT, TURNOVER, WORK, balance_momentum
+from mcpframe.multibody.kernels.spans import bodies_of, dofs_of
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     C_MASS,
@@ -38,6 +39,7 @@ from mcpframe.multibody.memory.records import (
     KIND,
     N_BODIES,
     N_DOFS,
+    N_SPANS,
     PAIR,
     THETA_DOT,
     TREE,
@@ -62,6 +64,7 @@ from mcpframe.simulation.step.certifying.push_check import (
 )
 from mcpframe.simulation.step.kick import centre_turning
 from mcpframe.simulation.step.moving.motion import put_three, three
+from mcpframe.simulation.step.parting.parties import takes_part
 from mcpframe.spatial.algebra import cross, dot, load_pair, plus, store_pair
 
 # Impulses.
@@ -120,8 +123,10 @@ def gather_pushes(case, X, h):
 @callee
 def take_change(case, first, last):
     """Write by how much rates have changed between two sets of them in XS."""
-    for d in range(case.I[N_DOFS]):
-        put(case.XS, case.IS[at.CHANGE] + d, get(case.XS, last + d) - get(case.XS, first + d))
+    for s in range(case.I[N_SPANS]):
+        begin, end = dofs_of(case.I, s)
+        for d in range(begin, end):
+            put(case.XS, case.IS[at.CHANGE] + d, get(case.XS, last + d) - get(case.XS, first + d))
 
 
 @callee
@@ -226,13 +231,17 @@ def push_error(I, X, IE, XE, IS, XS, h):
     closure_matrix(case, X)
     turning, sliding, closures = speeds(case, X, h)
     moment, force = gather_pushes(case, X, h)
-    for d in range(I[N_DOFS]):
-        put(XS, IS[at.CHANGE] + d, get(XS, IS[at.AFTER] + d) - get(X, I[THETA_DOT] + d))
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            put(XS, IS[at.CHANGE] + d, get(XS, IS[at.AFTER] + d) - get(X, I[THETA_DOT] + d))
     worst, scale = balance(case, X, 0.0)
     force = max(force, FAINT * max(max(total_mass(I, X) * sliding, scale), LEAST))
     scales = turning, sliding, max(moment, FAINT * force), force
     speed, impulse = limit_scales(case, X, scale)
     for i in range(IS[at.N_TOUCHING]):
+        if not takes_part(case, key_of(case, i)):  # its trial is not the one that it takes
+            continue
         if key_of(case, i) < 0:
             worst = worse(worst, limit_error(case, i, speed, impulse))
         else:
@@ -269,10 +278,12 @@ def force_error(I, X, IE, XE, IS, XS, h):
     case = Case(I, IE, XE, IS, XS)
     clear_pushes(case)
     take_change(case, IS[at.BEFORE], IS[at.KICKED])
-    for k in range(I[N_BODIES]):
-        row = I[TREE] + k * TREE_ROW
-        if get(I, row + KIND) == FREE:
-            o = IS[at.CHANGE] + get(I, row + DOF_AT)
-            put_three(XS, o, three(XS, o) - h * centre_turning(I, X, k))
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        for k in range(begin, end):
+            row = I[TREE] + k * TREE_ROW
+            if get(I, row + KIND) == FREE:
+                o = IS[at.CHANGE] + get(I, row + DOF_AT)
+                put_three(XS, o, three(XS, o) - h * centre_turning(I, X, k))
     figure, _ = balance(case, X, h)
     return told(figure)

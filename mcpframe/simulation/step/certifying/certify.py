@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from mcpframe.jit import by_address, callee
 from mcpframe.jit.lanes import get, put
+from mcpframe.multibody.kernels.spans import dofs_of
 from mcpframe.multibody.memory.loop_records import N_ROWS as N_LOOP_ROWS
-from mcpframe.multibody.memory.records import N_DOFS, THETA_DOT
+from mcpframe.multibody.memory.records import N_SPANS, THETA_DOT
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.certifying.certificate import force_error, gift_error, push_error
@@ -55,8 +56,10 @@ def certify_push(run, X, h, kind):
 @callee
 def put_rates(run, rates):
     """Give the middle of a step other rates; its bodies are placed."""
-    for d in range(run.I[N_DOFS]):
-        put(run.Z, run.I[THETA_DOT] + d, get(run.XS, rates + d))
+    for s in range(run.I[N_SPANS]):
+        begin, end = dofs_of(run.I, s)
+        for d in range(begin, end):
+            put(run.Z, run.I[THETA_DOT] + d, get(run.XS, rates + d))
     call_place_rates(run.A[at.PLACE_RATES], (run.I, run.Z))
 
 

@@ -17,6 +17,7 @@ from mcpframe.jit import callee, inline, window
 from mcpframe.jit.lanes import get, load, put, vector, zero
 from mcpframe.multibody.kernels.loops import point_motion, reference_of
 from mcpframe.multibody.kernels.momentum import FAINT, body_motions, size
+from mcpframe.multibody.kernels.spans import dofs_of
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
     B_ACCELERATION,
@@ -25,6 +26,7 @@ from mcpframe.multibody.memory.records import (
     BODIES,
     BODY,
     N_DOFS,
+    N_SPANS,
     PAIR,
     THETA_DOT,
 )
@@ -128,9 +130,11 @@ def add_yielding(case, i, h, o):
 def fastest_rate(case, X):
     """Return the largest rate of a hinge, before and after."""
     I, fastest = case.I, 0.0
-    for d in range(I[N_DOFS]):
-        before, after = get(X, I[THETA_DOT] + d), get(case.XS, case.IS[at.AFTER] + d)
-        fastest = max(fastest, max(abs(before), abs(after)))
+    for s in range(I[N_SPANS]):
+        begin, end = dofs_of(I, s)
+        for d in range(begin, end):
+            before, after = get(X, I[THETA_DOT] + d), get(case.XS, case.IS[at.AFTER] + d)
+            fastest = max(fastest, max(abs(before), abs(after)))
     return fastest
 
 

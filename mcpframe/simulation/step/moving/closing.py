@@ -21,8 +21,10 @@ from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.entries import articulate
 from mcpframe.multibody.kernels.loop_motion import keep_wrenches, motion_of_factor, nearest_motion
 from mcpframe.multibody.kernels.loops import largest_error, loop_rate
+from mcpframe.multibody.kernels.momentum import body_motions
 from mcpframe.multibody.memory import loop_records as loops
 from mcpframe.multibody.memory.records import (
+    B_ACCELERATION,
     B_VELOCITY,
     D_ARMATURE,
     DOF,
@@ -46,8 +48,6 @@ CLOSED_TO = 1e-12
 """Metres and radians within which a loop is closed."""
 SETTLINGS = 6
 """Most corrections of rates."""
-SETTLED_TO = 1e-10
-"""Rates of loops, m/s and rad/s, that are left: in 1 ms they open a loop by a tenth of CLOSED_TO."""
 NEARLY_CLOSED, NEARLY_KEPT = 1e-9, 1e-8
 """Errors, and rates, up to which all of the middle of the step serves: larger ones it would correct in a
 direction that is not quite the least motion, and change the energy."""
@@ -161,6 +161,22 @@ def close_loops(run, Y):
 
 
 @callee
+def shift_closed(run, Y):
+    """Go on from Y by what undoes, to first order, how far the shift in RESPONSE has opened its loops.
+
+    By rows and factor of the middle of the step, where these are the last that were written.
+    """
+    I, IE, IS, XS = run.I, run.IE, run.IS, run.XS
+    if IS[at.PROJECTS] == 0 or IS[at.FACTORED] != at.MIDDLE or IS[at.ROWS_OF] != at.MIDDLE:
+        return
+    body_motions(I, run.Z, window(XS, IS[at.RESPONSE], I[N_DOFS]))
+    for i in range(IE[loops.N_ROWS]):
+        put(run.XQ, run.IQ[loops.RIGHT] + i, -loop_rate(I, run.Z, IE, run.XE, i, B_ACCELERATION))
+    motion_of_factor(I, run.Z, IE, run.IQ, run.XQ, window(XS, IS[at.RESPONSE], I[N_DOFS]))
+    integrate(I, Y, I[THETA], XS, IS[at.RESPONSE], 1.0, Y, I[THETA])
+
+
+@callee
 def rates_off(run, Y):
     """Write to RIGHT what the rates of the loops are short of; return the largest."""
     IE, largest = run.IE, 0.0
@@ -179,9 +195,10 @@ def settle(run, Y, time):
     if IS[at.ROWS_OF] != at.END:
         write_loops(run, Y, at.END)
     off = rates_off(run, Y)
+    settled = CLOSED_TO / XS[at.DT]  # rates that open a loop no further in a step
     put(XS, at.DRIFT, off)
     for _ in range(SETTLINGS):
-        if code != at.DONE or IS[at.PROJECTS] == 0 or off <= SETTLED_TO:
+        if code != at.DONE or IS[at.PROJECTS] == 0 or off <= settled:
             return code
         if IS[at.FACTORED] == at.MIDDLE and off > NEARLY_KEPT:
             code = leave_middle(run, Y)

@@ -23,6 +23,7 @@ import math
 
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, x_of, y_of, z_of
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     BALL,
     C_COM,
@@ -34,8 +35,8 @@ from mcpframe.multibody.memory.records import (
     FREE,
     KIND,
     LOCKED,
-    N_BODIES,
     N_DOF,
+    N_SPANS,
     THETA,
     THETA_AT,
     THETA_DOT,
@@ -197,8 +198,16 @@ def drift(run, X, V, start, Y, t):
 
     Bodies that wait have these rates, those that sleep none, and both stay where they are.
     """
+    for s in range(run.I[N_SPANS]):
+        begin, end = bodies_of(run.I, s)
+        drift_of(run, X, V, start, Y, t, begin, end)
+
+
+@callee
+def drift_of(run, X, V, start, Y, t, begin, end):
+    """Do so for the bodies of a span."""
     I = run.I
-    for k in range(I[N_BODIES]):
+    for k in range(begin, end):
         row = I[TREE] + k * TREE_ROW
         kind, d = get(I, row + KIND), get(I, row + DOF_AT)
         theta, rates = I[THETA] + get(I, row + THETA_AT), I[THETA_DOT] + d

@@ -21,6 +21,7 @@ from mcpframe.contact.detection.records import C_BODY_A, C_BODY_B, CONTACT_ROW
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, vector, zero
 from mcpframe.multibody.kernels.articulated import body_places
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     B_POSITION,
     B_ROTATION,
@@ -34,7 +35,7 @@ from mcpframe.multibody.memory.records import (
     DOF_AT,
     DOFS,
     GRAVITY,
-    N_BODIES,
+    N_SPANS,
     REFERENCE,
     SECTION,
     TAU,
@@ -158,10 +159,12 @@ def keep_momentum(run, X, Y, rates, h):
     """
     I, IS = run.I, run.IS
     moved = False
-    for root in range(I[N_BODIES]):
-        end = get(IS, IS[at.FLOATING] + root)
-        if end > 0 and is_untouched(run, root, end):
-            keep_tree(run, X, Y, root, end, rates, h)
-            moved = True
+    for s in range(I[N_SPANS]):
+        begin, last = bodies_of(I, s)
+        for root in range(begin, last):
+            end = get(IS, IS[at.FLOATING] + root)
+            if end > 0 and is_untouched(run, root, end):
+                keep_tree(run, X, Y, root, end, rates, h)
+                moved = True
     if moved:  # whole, to the bits that a run which is taken up here has
         call_place(run.A[at.PLACE], (I, Y))

@@ -10,6 +10,7 @@ import math
 
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, put, vector, x_of, y_of, z_of
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory.records import (
     BALL,
     DOF_AT,
@@ -17,6 +18,7 @@ from mcpframe.multibody.memory.records import (
     KIND,
     LOCKED,
     N_BODIES,
+    N_SPANS,
     THETA_AT,
     TREE,
     TREE_ROW,
@@ -139,7 +141,15 @@ def rotate_back(X, i, v):
 @callee
 def integrate(I, X, theta, V, rates, h, Y, moved):
     """Write to Y[moved] where the rates V[rates] lead from the coordinates X[theta] in a time h."""
-    for k in range(I[N_BODIES]):
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        integrate_of(I, X, theta, V, rates, h, Y, moved, begin, end)
+
+
+@callee
+def integrate_of(I, X, theta, V, rates, h, Y, moved, begin, end):
+    """Do so for the bodies of a span."""
+    for k in range(begin, end):
         row = I[TREE] + k * TREE_ROW
         kind = get(I, row + KIND)
         at, d = get(I, row + THETA_AT), rates + get(I, row + DOF_AT)

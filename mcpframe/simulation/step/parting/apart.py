@@ -4,7 +4,7 @@ The whole step is tried for everybody. Where it makes bodies overlap that did no
 limit or has a contact sink in, the islands concerned, joined by what overlaps, are a party; for everybody
 else the step is good, and taken. One party after the other then takes the step by itself from where it began,
 stopping at its own impacts, as if nobody else were there. At the end all are looked at together: parties that
-overlap have met, and the step is taken anew with these as one. So an impact costs what its party costs, and
+overlap have met, and take the step anew as one, see `meeting`. So an impact costs what its party costs, and
 does not cut the steps of others.
 
 Between parties contacts are looked at where the step ends, as they are within one where its parts end. Where
@@ -17,35 +17,34 @@ from __future__ import annotations
 
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, put
-from mcpframe.multibody.memory.records import (
-    DOF_AT,
-    N_BODIES,
-    N_DOF,
-    N_DOFS,
-    N_THETA,
-    THETA,
-    THETA_AT,
-    THETA_DOT,
-    TREE,
-    TREE_ROW,
-)
+from mcpframe.multibody.kernels.spans import span_all
+from mcpframe.multibody.memory.records import N_BODIES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import found_gap, found_key, n_found
 from mcpframe.simulation.rules import MEETINGS, SINKING
 from mcpframe.simulation.step.moving.speeds import fastest_point
 from mcpframe.simulation.step.moving.travel import looks
 from mcpframe.simulation.step.parting.islands import body_of, root_of, unite, unite_all
-from mcpframe.simulation.step.parting.parties import is_asleep
+from mcpframe.simulation.step.parting.meeting import (
+    all_awake,
+    forget_again,
+    fork,
+    join_met,
+    note_meetings,
+    sort_impacts,
+)
+from mcpframe.simulation.step.parting.places import keep_all, keep_ends, put_movers, span_movers
 from mcpframe.simulation.step.parting.sleeping import wake, wake_all, wake_touched
 from mcpframe.simulation.step.step import act, event_driven, take, touch
 from mcpframe.simulation.step.touching import (
+    find,
     found_bodies,
     is_new,
     limit_gap,
     limit_of,
     look,
 )
-from mcpframe.simulation.step.trial import first_trial, resting_step, sinking
+from mcpframe.simulation.step.trial import first_trial, resting_step, sharpen, sinking
 from mcpframe.simulation.step.undo import go_back
 
 
@@ -103,52 +102,10 @@ def form_parties(run, Y):
     for k in range(run.I[N_BODIES]):
         root = root_of(run, k)
         troubled = get(IS, IS[at.TROUBLED] + root) != 0
+        put(IS, IS[at.HOMES] + k, root)
         put(IS, IS[at.PARTY] + k, root if troubled else at.DONE_WITH)
         any_troubled = any_troubled or troubled
     return any_troubled
-
-
-@inline
-def copy_body(I, k, source, theta, rates, target, to_theta, to_rates):
-    """Copy coordinates and rates of body k."""
-    row = I[TREE] + k * TREE_ROW
-    first, end = get(I, row + THETA_AT), I[N_THETA]
-    if k + 1 < I[N_BODIES]:
-        end = get(I, row + TREE_ROW + THETA_AT)
-    for i in range(first, end):
-        put(target, to_theta + i, get(source, theta + i))
-    d = get(I, row + DOF_AT)
-    for i in range(d, d + get(I, row + N_DOF)):
-        put(target, to_rates + i, get(source, rates + i))
-
-
-@callee
-def keep_ends(run, X):
-    """Keep where the bodies that move now have come to."""
-    I, IS = run.I, run.IS
-    for k in range(I[N_BODIES]):
-        if get(IS, IS[at.PARTY] + k) == IS[at.MOVING_PARTY]:
-            copy_body(I, k, X, I[THETA], I[THETA_DOT], run.XS, IS[at.ENDS], IS[at.END_RATES])
-
-
-@callee
-def keep_start(run, X):
-    """Keep where parties begin: where the step does, after the impact there if there was one."""
-    I, IS, XS = run.I, run.IS, run.XS
-    for i in range(I[N_THETA]):
-        put(XS, IS[at.STARTS] + i, get(X, I[THETA] + i))
-    for d in range(I[N_DOFS]):
-        put(XS, IS[at.START_RATES] + d, get(X, I[THETA_DOT] + d))
-
-
-@callee
-def put_all(run, theta, rates, X):
-    """Have a state be at coordinates and rates that were kept."""
-    I, XS = run.I, run.XS
-    for i in range(I[N_THETA]):
-        put(X, I[THETA] + i, get(XS, theta + i))
-    for d in range(I[N_DOFS]):
-        put(X, I[THETA_DOT] + d, get(XS, rates + d))
 
 
 @callee
@@ -164,80 +121,90 @@ def list_shapes(run):
 
 
 @callee
-def take_by_itself(run, X, Y, party):
-    """Let one party take the step from where it began, and keep where it comes to."""
+def take_by_itself(run, X, Y, party, tried):
+    """Let one party take the step from where it began, and keep where it comes to.
+
+    Everybody is where the step began, at X and at Y, before and after. `tried`: the whole step has led the
+    party to its ENDS.
+    """
     IS, XS = run.IS, run.XS
     put(IS, at.MOVING_PARTY, party)
+    put(IS, IS[at.FIRST_HIT] + party, IS[at.N_OUT_IMPACTS])
     list_shapes(run)
-    put_all(run, IS[at.STARTS], IS[at.START_RATES], X)
+    span_movers(run)
     put(XS, at.WHEN, XS[at.START])
-    code = look(run, X, XS[at.NEAR])
+    code = find(run, X, XS[at.NEAR])
     if code != at.DONE:
         return code
+    put(IS, at.TRIED, 1 if tried else 0)
     code, swapped = event_driven(run, X, Y)
     if code == at.DONE:
         keep_ends(run, Y if swapped else X)
+        put_movers(run, IS[at.STARTS], IS[at.START_RATES], X)
+        put_movers(run, IS[at.STARTS], IS[at.START_RATES], Y)
+    put(IS, IS[at.LAST_HIT] + party, IS[at.N_OUT_IMPACTS])
     return code
 
 
-@inline
-def are_apart(run, a, b):
-    """Return whether bodies belong to different parties, or one of them sleeps."""
-    party = get(run.IS, run.IS[at.PARTY] + a) != get(run.IS, run.IS[at.PARTY] + b)
-    return party or is_asleep(run, a) != is_asleep(run, b)
+@callee
+def take_rest(run, X, Y):
+    """Take the step that was tried from X to Y for those for whom it was good."""
+    IS = run.IS
+    keep_all(run, X, IS[at.STARTS], IS[at.START_RATES])
+    keep_all(run, Y, IS[at.ENDS], IS[at.END_RATES])
+    fork(run)
+    put(IS, at.MOVING_PARTY, at.DONE_WITH)
+    code = sharpen(run, X, Y, run.XS[at.DT])
+    if code == at.DONE:
+        code = take(run, X, Y, run.XS[at.DT])
+    span_movers(run)
+    keep_ends(run, Y)
+    span_all(run.I)
+    return code
 
 
 @callee
-def note_meetings(run):
-    """Note bodies apart from each other that overlap where all have come to; return whether there are any."""
-    IS, before = run.IS, run.IS[at.N_MET]
-    for i in range(n_found(run)):
-        a, b = found_bodies(run, i)
-        if a < 0 or b < 0 or found_gap(run, i) >= -run.XS[at.PENETRATION]:
-            continue
-        n = IS[at.N_MET]
-        if are_apart(run, a, b) and n < run.I[N_BODIES]:
-            put(IS, IS[at.MET] + 2 * n, a)
-            put(IS, IS[at.MET] + 2 * n + 1, b)
-            put(IS, at.N_MET, n + 1)
-    return IS[at.N_MET] > before
-
-
-@callee
-def sort_impacts(run, first):
-    """Bring the impacts of a step, from a row on, into the order of their times."""
-    OUT, width, last = run.OUT_IMPACTS, at.OUT_IMPACT, run.IS[at.N_OUT_IMPACTS]
-    for i in range(first + 1, last):
-        j = i
-        while j > first and get(OUT, (j - 1) * width + at.H_TIME) > get(OUT, j * width + at.H_TIME):
-            for k in range(width):
-                above, below = (j - 1) * width + k, j * width + k
-                kept = get(OUT, above)
-                put(OUT, above, get(OUT, below))
-                put(OUT, below, kept)
-            j -= 1
+def take_each(run, X, Y, tried):
+    """Let party after party take the step; have X be where everybody has come to, and look there."""
+    IS, XS, code = run.IS, run.XS, at.DONE
+    put_movers(run, IS[at.STARTS], IS[at.START_RATES], X)
+    put_movers(run, IS[at.STARTS], IS[at.START_RATES], Y)
+    for k in range(run.I[N_BODIES]):
+        if code == at.DONE and get(IS, IS[at.PARTY] + k) == k:
+            put(IS, at.N_HISTORY, 0)
+            code = take_by_itself(run, X, Y, k, tried)
+    put(IS, at.N_HISTORY, 0)
+    put(IS, at.MOVING_PARTY, at.EVERYBODY)
+    span_all(run.I)
+    if code != at.DONE:
+        return code
+    put_movers(run, IS[at.ENDS], IS[at.END_RATES], X)
+    put(XS, at.WHEN, XS[at.START] + XS[at.DT])
+    return find(run, X, XS[at.NEAR])
 
 
 @callee
 def take_parties(run, X, Y):
-    """Take the step that was tried for those for whom it was good, then party by party; join them in X."""
-    IS, XS = run.IS, run.XS
-    keep_start(run, X)
-    put(IS, at.MOVING_PARTY, at.DONE_WITH)
-    code = take(run, X, Y, XS[at.DT])
-    keep_ends(run, Y)
-    put(IS, at.N_HISTORY, 0)
-    for k in range(run.I[N_BODIES]):
-        if code == at.DONE and get(IS, IS[at.PARTY] + k) == k:
-            code = take_by_itself(run, X, Y, k)
-    put(IS, at.MOVING_PARTY, at.EVERYBODY)
-    if code != at.DONE:
-        return code
-    put_all(run, IS[at.ENDS], IS[at.END_RATES], X)
-    put(XS, at.WHEN, XS[at.START] + XS[at.DT])
-    code = look(run, X, XS[at.NEAR])
-    put(XS, at.SPEED, fastest_point(run, X))
-    return code
+    """Take the step that was tried for those for whom it was good, then party by party; join them in X.
+
+    Those who meet take it again. Returns code, and whether nobody has met in the end.
+    """
+    IS, hits = run.IS, run.IS[at.N_HITS]
+    code, tried = take_rest(run, X, Y), True
+    apart = IS[at.N_HITS] == hits
+    for _ in range(MEETINGS):
+        first = IS[at.N_MET]
+        if code == at.DONE:
+            code = take_each(run, X, Y, tried)
+        if code != at.DONE or not note_meetings(run):
+            put(run.XS, at.SPEED, fastest_point(run, X))
+            return code, True
+        if not (apart and all_awake(run, first)):
+            return code, False
+        join_met(run, first)
+        forget_again(run)
+        tried = False
+    return code, False
 
 
 @callee
@@ -257,12 +224,14 @@ def try_whole(run, X, Y):
     code = touch(run, X)
     if code == at.DONE:
         code = act(run, X)
+    put(run.IS, at.ROUGH, run.IS[at.UNREST])  # at rest the whole step will be taken
     if code == at.DONE:
         code = resting_step(run, X, Y, h, XS[at.NEAR], False)
     if code == at.TOO_LONG:
         code = at.DONE
         if run.IS[at.ALL_PUSHED] == 0:
             code = first_trial(run, X, Y, h, True, XS[at.NEAR])
+    put(run.IS, at.ROUGH, 0)
     if code != at.DONE or run.IS[at.ALL_HELD] != 0:
         return code, False
     speed = fastest_point(run, Y)
@@ -293,13 +262,16 @@ def event_driven_apart(run, X, Y, B):
         if not divisible:
             return take_together(run, X, Y)
         troubled = form_parties(run, Y)
+        put(IS, at.UNREST, 1 if troubled else 0)
         if not (troubled or note_meetings(run)):
-            return take(run, X, Y, run.XS[at.DT]), True
+            code = sharpen(run, X, Y, run.XS[at.DT])
+            return (take(run, X, Y, run.XS[at.DT]), True) if code == at.DONE else (code, False)
+        apart = False
         if troubled:
-            code = take_parties(run, X, Y)
+            code, apart = take_parties(run, X, Y)
         if code != at.DONE:
             return code, False
-        if troubled and not note_meetings(run):
+        if apart:
             sort_impacts(run, first)
             return code, False
         go_back(run, X, B)

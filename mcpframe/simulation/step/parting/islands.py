@@ -22,7 +22,7 @@ from mcpframe.multibody.memory.records import N_BODIES, PARENT, TREE, TREE_ROW
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import gap_of, key_of, material_of, record_of
 from mcpframe.simulation.step.parting.parties import all_move, takes_part
-from mcpframe.simulation.step.touching import with_room
+from mcpframe.simulation.step.touching import place_of, with_room
 from mcpframe.solving.stages import (
     CONTACT_ROWS,
     PROBLEM_HEAD,
@@ -371,6 +371,16 @@ def remember_basis(run):
         know(run, j, place)
         place -= 1
     put(IS, at.N_KNOWN, kept + n)
+
+
+@callee
+def remember_again(run):
+    """Keep codes and forces of what touches and moves, which are known from a trial that was less exact."""
+    IS = run.IS
+    for i in range(IS[at.N_TOUCHING]):
+        place = place_of(IS, IS[at.KNOWN_KEYS], 1, IS[at.N_KNOWN], key_of(run, i))
+        if place >= 0 and takes_part(run, key_of(run, i)):
+            know(run, i, place)
 
 
 @inline

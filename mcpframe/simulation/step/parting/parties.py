@@ -38,13 +38,19 @@ def all_move(run):
 
 
 @inline
+def bodies_of_key(run, key):
+    """Return the bodies of a contact or limit by its key; the world, and the parent of a limit, are -1."""
+    IS = run.IS
+    if key < 0:
+        return get(IS, IS[at.LIMITS] + (-1 - key) * at.LIMIT_ROW + at.M_BODY), -1
+    pair, n = key // FEATURES, IS[at.N_SHAPES]
+    return get(IS, IS[at.SHAPE_BODY] + pair // n), get(IS, IS[at.SHAPE_BODY] + pair % n)
+
+
+@inline
 def takes_part(run, key):
     """Return whether a contact or limit is one of bodies that move now."""
-    IS = run.IS
     if all_move(run):
         return True
-    if key < 0:
-        return moves(run, get(IS, IS[at.LIMITS] + (-1 - key) * at.LIMIT_ROW + at.M_BODY))
-    pair, n = key // FEATURES, IS[at.N_SHAPES]
-    a, b = get(IS, IS[at.SHAPE_BODY] + pair // n), get(IS, IS[at.SHAPE_BODY] + pair % n)
+    a, b = bodies_of_key(run, key)
     return moves(run, a) and moves(run, b)

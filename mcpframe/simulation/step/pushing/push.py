@@ -13,8 +13,9 @@ from mcpframe.jit.lanes import get, put
 from mcpframe.multibody.kernels.entries import KICKED, PLACED
 from mcpframe.multibody.kernels.loop_motion import factor_loops, keep_wrenches
 from mcpframe.multibody.kernels.mass import clear_push, solve_mass_into
+from mcpframe.multibody.kernels.spans import bodies_of
 from mcpframe.multibody.memory import loop_records as loops
-from mcpframe.multibody.memory.records import DOF_AT, N_BODIES, N_DOF, N_DOFS, THETA_DOT, TREE, TREE_ROW
+from mcpframe.multibody.memory.records import DOF_AT, N_DOF, N_DOFS, N_SPANS, THETA_DOT, TREE, TREE_ROW
 from mcpframe.problem.cone import D_MU, D_OFFSET, DISC_DOUBLES
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.step import host
@@ -23,15 +24,19 @@ from mcpframe.simulation.step.kick import accelerate
 from mcpframe.simulation.step.layers import soften
 from mcpframe.simulation.step.parting.islands import (
     asks_the_same,
+    body_of,
     find_islands,
     hide_loops,
     keep_solution,
+    members_of,
     plan_own,
+    remember_again,
     remember_basis,
     show_loops,
     take_island,
     take_whole,
 )
+from mcpframe.simulation.step.parting.parties import moves
 from mcpframe.simulation.step.pushing.piling import is_pile, push_pile
 from mcpframe.simulation.step.pushing.solve import DECOMPRESSION, STEP, solve_problem
 from mcpframe.solving.stages import (
@@ -43,6 +48,8 @@ from mcpframe.solving.stages import (
     SHIFTS,
     SIZES_AT,
     SOFTNESS,
+    Z_BETA,
+    Z_BETAS,
     Z_DISC,
     Z_DISCS,
     Z_NORMAL,
@@ -53,6 +60,9 @@ from mcpframe.solving.stages import (
     call_recover,
 )
 from mcpframe.spatial.algebra import copy
+
+STIFF = 1e-14
+"""Share of its compliance in other directions up to which that along a contact's normal is rounding."""
 
 
 @callee
@@ -83,8 +93,42 @@ def drop_repeated(run):
             put(XR, M + i * n + j, 0.0)
             put(XR, M + j * n + i, 0.0)
         put(XR, M + i * n + i, 1.0)
-        put(XR, IP[Q_AT] + i, 0.0)
         put(run.IS, run.IS[at.ASKED] + i, 0)
+
+
+@callee
+def drop_unmoved(run):
+    """Take contacts out of the problem along whose normals nothing moves: their rows would be rounding.
+
+    So is a contact whose normal goes through the hinges that could open it; where it closes, that is with the
+    square of the way, and the normal does not go through them any more.
+    """
+    IS, IP, XR, n = run.IS, run.IP, run.XR, run.IP[N_ROWS]
+    for i in range(IS[at.N_OWN]):
+        row = PROBLEM_HEAD + i * CONTACT_ROWS
+        first, normal, largest = get(IP, row + Z_BETA), get(IP, row + Z_NORMAL), 0.0
+        for k in range(first, first + get(IP, row + Z_BETAS)):
+            largest = max(largest, get(XR, IP[M_AT] + k * n + k))
+        unmoved = not get(XR, IP[M_AT] + normal * n + normal) > STIFF * largest
+        put(IS, IS[at.UNMOVED] + i, 1 if unmoved else 0)
+        if unmoved:
+            for k in range(get(IP, PROBLEM_HEAD + Z_SIGMA)):  # the laws' own rows follow
+                put(XR, IP[M_AT] + normal * n + k, 0.0)
+                put(XR, IP[M_AT] + k * n + normal, 0.0)
+            put(XR, IP[M_AT] + normal * n + normal, 1.0)
+    ask_nothing(run)
+
+
+@callee
+def ask_nothing(run):
+    """Have q ask nothing of closures that repeat others, and of contacts that nothing moves."""
+    IS, IP = run.IS, run.IP
+    for i in range(run.IE[loops.N_ROWS]):
+        if get(IS, IS[at.ASKED] + i) == 0:
+            put(run.XR, IP[Q_AT] + i, 0.0)
+    for i in range(IS[at.N_OWN]):
+        if get(IS, IS[at.UNMOVED] + i) != 0:
+            put(run.XR, IP[Q_AT] + get(IP, PROBLEM_HEAD + i * CONTACT_ROWS + Z_NORMAL), 0.0)
 
 
 @callee
@@ -102,6 +146,7 @@ def build(run, X, h):
         factor_own_loops(run)
         if IS[at.REPEATED] != 0:
             drop_repeated(run)
+    drop_unmoved(run)
     put(IS, at.BUILD, IS[at.BUILD] + cycles() - clock)
     return at.NO_MOTION if failed != 0 else at.DONE
 
@@ -130,9 +175,7 @@ def build_again(run):
     IS, XS = run.IS, run.XS
     shifts = window(XS, IS[at.OWN_SHIFTS], IS[at.N_OWN] * SHIFTS)
     call_constants(run.A[at.CONSTANTS], (run.IR, run.XR, shifts))
-    for i in range(run.IE[loops.N_ROWS]):
-        if get(IS, IS[at.ASKED] + i) == 0:
-            put(run.XR, run.IP[Q_AT] + i, 0.0)
+    ask_nothing(run)
 
 
 @callee
@@ -154,6 +197,7 @@ def push_island(run, X, h, kind, again, rise, k):
     """Build, solve and recover the problem of island k."""
     if is_pile(run, k):
         return push_pile(run, X, rise, k)
+    put(run.IS, run.IS[at.LOOSE] + k, 0)
     code = take_island(run, k)
     if code != at.DONE:
         return code
@@ -179,12 +223,14 @@ def take_rates(run, X):
     for d in range(I[N_DOFS]):
         put(response, d, 0.0)
     solve_mass_into(I, X, response, response)
-    for b in range(I[N_BODIES]):
-        island, row = get(IS, IS[at.ISLAND] + b), I[TREE] + b * TREE_ROW
-        if island < 0 or get(IS, IS[at.REDONE] + island) != 0:
-            first = get(I, row + DOF_AT)
-            for d in range(first, first + get(I, row + N_DOF)):
-                put(XS, IS[at.AFTER] + d, get(X, I[THETA_DOT] + d) + get(response, d))
+    for s in range(I[N_SPANS]):
+        begin, end = bodies_of(I, s)
+        for b in range(begin, end):
+            island, row = get(IS, IS[at.ISLAND] + b), I[TREE] + b * TREE_ROW
+            if island < 0 or get(IS, IS[at.REDONE] + island) != 0:
+                first = get(I, row + DOF_AT)
+                for d in range(first, first + get(I, row + N_DOF)):
+                    put(XS, IS[at.AFTER] + d, get(X, I[THETA_DOT] + d) + get(response, d))
     put(IS, at.RECOVERY, IS[at.RECOVERY] + cycles() - clock)
 
 
@@ -212,8 +258,39 @@ def push_islands(run, X, h, kind, again, rise):
             show_loops(run, counts)
     if code == at.DONE:
         take_rates(run, X)
+        count_loose(run)
         put(IS, at.ALL_PUSHED, 1)
     return code
+
+
+@callee
+def count_loose(run):
+    """Count the islands that were solved only as well as a trial needs."""
+    IS, n = run.IS, 0
+    for k in range(IS[at.N_ISLANDS]):
+        n += get(IS, IS[at.LOOSE] + k)
+    put(IS, at.N_LOOSE, n)
+
+
+@callee
+def push_loose(run, X, rise):
+    """Solve to the tolerance the islands of those that move which the last push has solved for a trial."""
+    IS = run.IS
+    put(IS, at.ALL_PUSHED, 0)
+    clear_push(run.I, X)
+    for k in range(IS[at.N_ISLANDS]):
+        i = get(IS, IS[at.MEMBERS] + members_of(run, k)[0])
+        loose = get(IS, IS[at.LOOSE] + k) != 0 and moves(run, body_of(run, i))
+        put(IS, IS[at.REDONE] + k, 1 if loose else 0)
+        if loose:
+            code = push_pile(run, X, rise, k)
+            if code != at.DONE:
+                return code
+    take_rates(run, X)
+    count_loose(run)
+    remember_again(run)
+    put(IS, at.ALL_PUSHED, 1)
+    return at.DONE
 
 
 @callee
