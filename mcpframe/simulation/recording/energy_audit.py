@@ -1,7 +1,7 @@
 """Impacts that add kinetic energy, which nature does not do: found in the audit of a run, and told.
 
 Neither law of restitution does, see `simulation.step.restitution`; closures whose motion is prescribed can,
-for something drives them.
+for something drives them, and the energies of a jam are as good as the step that it is a part of.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ def energy_gains(impacts: ImpactTable) -> Array:
     return found
 
 
+def _why(impacts: ImpactTable, k: int) -> str:
+    if impacts.jam[k]:
+        return "it is a jam, part of a step that is too long for what moves there: take a smaller dt"
+    return "only a motion that is prescribed to a closure can do that"
+
+
 def warn_of_gains(impacts: ImpactTable, stacklevel: int = 2) -> None:
     """Warn once where impacts of a run have added energy, naming how many and the worst of them."""
     gains = energy_gains(impacts)
@@ -38,7 +44,7 @@ def warn_of_gains(impacts: ImpactTable, stacklevel: int = 2) -> None:
     warnings.warn(
         f"{np.count_nonzero(gains)} of {len(impacts)} impacts added kinetic energy, most of all the one at "
         f"t = {impacts.time[worst]:g} s: {impacts.energy_before[worst]:.4g} J before, "
-        f"{gains[worst]:.2g} J more after; only a motion that is prescribed to a closure can do that",
+        f"{gains[worst]:.2g} J more after; {_why(impacts, worst)}",
         EnergyWarning,
         stacklevel=stacklevel + 1,
     )

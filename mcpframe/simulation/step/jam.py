@@ -35,14 +35,14 @@ from mcpframe.simulation.memory.slots import (
     shift_of,
 )
 from mcpframe.simulation.rules import JAM_PARTS, JAM_SHARE
-from mcpframe.simulation.step.certifying.certify import certify_jam
+from mcpframe.simulation.step.certifying.certify import certify_jam, put_rates
 from mcpframe.simulation.step.kick import kick
 from mcpframe.simulation.step.moving.motion import three
 from mcpframe.simulation.step.parting.parties import takes_part
 from mcpframe.simulation.step.pushing.push import push
 from mcpframe.simulation.step.pushing.solve import STEP
 from mcpframe.simulation.step.record import record_impact
-from mcpframe.simulation.step.restitution import keep_rates, kinetic_energy, take_rates
+from mcpframe.simulation.step.restitution import kinetic_energy
 from mcpframe.simulation.step.touching import ROW, find, opening_speed, place_of, relative_velocity
 from mcpframe.simulation.step.trial import ask_to_hold, ask_to_rise, hold
 from mcpframe.spatial.algebra import dot
@@ -135,6 +135,16 @@ def push_again(run, Y, h):
 
 
 @callee
+def gained(run):
+    """Return the kinetic energy that the impulses of a step have added: where they act, at its middle."""
+    without = kinetic_energy(run, run.Z)
+    put_rates(run, run.IS[at.AFTER])
+    gain = kinetic_energy(run, run.Z) - without
+    put_rates(run, run.IS[at.KICKED])
+    return gain
+
+
+@callee
 def record_jam(run, X, Y, h):
     """Record the push of h that led from X to Y as an impact where it is a jam.
 
@@ -153,12 +163,7 @@ def record_jam(run, X, Y, h):
         code = push_again(run, Y, h)
     if code == at.DONE and jam:
         before = kinetic_energy(run, X)
-        keep_rates(run, X, IS[at.COMPRESSED])
-        take_rates(run, X, IS[at.KICKED])
-        after = before - kinetic_energy(run, X)
-        take_rates(run, X, IS[at.AFTER])
-        after += kinetic_energy(run, X)
-        take_rates(run, X, IS[at.COMPRESSED])
+        after = before + gained(run)
         put(XS, at.HIT_FIGURE, at.NO_FIGURE)
         code = certify_jam(run, h)
         record_impact(run, before, after, after, 1.0)

@@ -13,10 +13,10 @@ accelerations a and those by impulses a_c of the last steps, followed in a strai
 
     v*_0 = v + h/2 a,      v* = v + h/2 (Mass⁻¹ (T - C(q_m, v*_0)) + a_c).
 
-Where contacts or impacts change, there is nothing to follow; where motion is slow, v*_0 serves as v*.
-Coordinates stand still in a kick: bodies by themselves have no gyroscopic term, and what the rates of a free
-hinge see is the acceleration of its centre of mass. `semi_implicit_euler` kicks where the step begins,
-C(q, v), and drifts for all of h.
+Where contacts or impacts change, or throw rates back, there is nothing to follow; where motion is slow, v*_0
+serves as v*. Coordinates stand still in a kick: bodies by themselves have no gyroscopic term, and what the
+rates of a free hinge see is the acceleration of its centre of mass. `semi_implicit_euler` kicks where the
+step begins, C(q, v), and drifts for all of h.
 
 *Contacts.* What touches where the step begins is found again at q_m. With u the velocity of a contact there
 and δ by how much it has grown since the step began, which is h/2 Ġ v,
@@ -396,9 +396,14 @@ def who_presses(run):
 
 @callee
 def take_history(run, rates, h):
-    """Remember the accelerations of a step of h that was taken, if what presses has not changed."""
+    """Remember the accelerations of a step of h that was taken, if what presses has not changed.
+
+    Nor thrown rates back, as where a mechanism passes a dead point: by more than any rate there is, and twice
+    what forces did.
+    """
     IS, XS, N = run.IS, run.XS, run.I[N_DOFS]
     held = who_presses(run)
+    fastest, forced, thrown = 0.0, 0.0, 0.0
     if held != IS[at.HELD]:
         put(IS, at.HELD, held)
         put(IS, at.N_HISTORY, 0)
@@ -412,6 +417,8 @@ def take_history(run, rates, h):
             put(XS, last + 3 * N, get(XS, last + N))
             put(XS, last, (after - before) / h)
             put(XS, last + N, (after - free) / h)
+            fastest = max(fastest, max(abs(before), abs(after)))
+            forced, thrown = max(forced, abs(free - before)), max(thrown, abs(after - free))
     put(XS, at.MIDDLE_2, XS[at.MIDDLE_1])
     put(XS, at.MIDDLE_1, XS[at.TIME] + 0.5 * h)
-    put(IS, at.N_HISTORY, min(IS[at.N_HISTORY] + 1, 2))
+    put(IS, at.N_HISTORY, 0 if thrown > fastest + 2.0 * forced else min(IS[at.N_HISTORY] + 1, 2))
