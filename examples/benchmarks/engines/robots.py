@@ -32,8 +32,8 @@ from mcpframe.scene.settings import Stepping
 from mcpframe.simulation.recording.energy_audit import EnergyWarning
 from mcpframe.simulation.recording.trajectory import Trajectory
 
-STARTS = 5
-"""Runs of a few steps, of which the least time is what a run takes before its first step."""
+STARTS = 3
+"""Runs of a few steps, of which the least time is what a run takes before its first step, at that moment."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class OwnRobots:
 
     def seconds(self, robot: Robot, dt: float, n_steps: int) -> float:
         """Return the processor time of the steps of `mf.simulate`, without that of what comes before them."""
-        before = start_time(robot, dt, self.native)
+        before = start_time(robot, dt, self.native)  # now: other work slows it as it does the steps
         whole = processor_time(partial(simulated, scene_of(robot, dt, n_steps, self.native)))
         return (whole - before) * n_steps / (n_steps - WARM_UP)
 
@@ -163,11 +163,9 @@ def scene_of(robot: Robot, dt: float, n_steps: int, native: bool) -> Scene:
     return robot.scene(dt, n_steps, native)
 
 
-@cache
 def start_time(robot: Robot, dt: float, native: bool) -> float:
     """Return what a run takes up to its first steps, the least of a few."""
     few = partial(simulated, scene_of(robot, dt, WARM_UP, native))
-    few()  # loads and compiles
     return min(processor_time(few) for _ in range(STARTS))
 
 

@@ -131,33 +131,73 @@ def factor_independent(n, X, L, stride, I, order, certain, error, again):
 
 
 @inline
+def down_four(X, y, L, stride):
+    """Return what four rows of D⁻¹ L⁻¹ y are, the first of which is at L: in registers, without waiting."""
+    second, third, fourth = L + stride, L + 2 * stride, L + 3 * stride
+    a = get(X, y) * get(X, L)
+    b, c = get(X, y + 1) - a * get(X, L + 1), get(X, y + 2) - a * get(X, L + 2)
+    d = get(X, y + 3) - a * get(X, L + 3)
+    b *= get(X, second + 1)
+    c, d = c - b * get(X, second + 2), d - b * get(X, second + 3)
+    c *= get(X, third + 2)
+    return a, b, c, (d - c * get(X, third + 3)) * get(X, fourth + 3)
+
+
+@inline
+def up_four(X, y, L, stride):
+    """Return what four rows of L*⁻¹ y are, the first of which is at L."""
+    second, third, fourth = L + stride, L + 2 * stride, L + 3 * stride
+    d = get(X, y + 3)
+    a, b = get(X, y) - d * get(X, fourth), get(X, y + 1) - d * get(X, fourth + 1)
+    c = get(X, y + 2) - d * get(X, fourth + 2)
+    a, b = a - c * get(X, third), b - c * get(X, third + 1)
+    return a - b * get(X, second), b, c, d
+
+
+@inline
+def put_four(X, y, x):
+    """Write four numbers."""
+    put(X, y, x[0])
+    put(X, y + 1, x[1])
+    put(X, y + 2, x[2])
+    put(X, y + 3, x[3])
+
+
+@inline
+def less_four(X, y, x, L, stride):
+    """Take the share of four rows from L on off the lanes at y."""
+    lanes = load(X, y) - x[0] * load(X, L) - x[1] * load(X, L + stride)
+    store(X, y, lanes - x[2] * load(X, L + 2 * stride) - x[3] * load(X, L + 3 * stride))
+
+
+@inline
 def solve_factor(X, y, L, stride, n):
     """Solve L D L* x = y in place, by the factor that is there; lanes past the end do not matter.
 
-    Four rows after four, so that lanes are loaded as they were stored.
+    Four rows after four, so that lanes are loaded as they were stored, then those that are left.
     """
-    for first in range(0, n, 4):
-        last = min(first + 4, n)
-        for k in range(first, last):
-            share = get(X, y + k) * get(X, L + k * stride + k)
-            put(X, y + k, share)
-            for j in range(k + 1, last):
-                put(X, y + j, get(X, y + j) - share * get(X, L + k * stride + j))
-        for j in range(first + 4, n, 4):
-            lanes = load(X, y + j)
-            for k in range(first, first + 4):
-                lanes = lanes - get(X, y + k) * load(X, L + k * stride + j)
-            store(X, y + j, lanes)
-    for first in range((n - 1) // 4 * 4, -1, -4):
-        last = min(first + 4, n)
-        for k in range(last - 1, first - 1, -1):
-            for i in range(first, k):
-                put(X, y + i, get(X, y + i) - get(X, y + k) * get(X, L + k * stride + i))
-        for i in range(0, first, 4):
-            lanes = load(X, y + i)
-            for k in range(first, last):
-                lanes = lanes - get(X, y + k) * load(X, L + k * stride + i)
-            store(X, y + i, lanes)
+    whole = n // 4 * 4
+    for k in range(0, whole, 4):
+        x = down_four(X, y + k, L + k * stride + k, stride)
+        put_four(X, y + k, x)
+        for j in range(k + 4, n, 4):
+            less_four(X, y + j, x, L + k * stride + j, stride)
+    for k in range(whole, n):
+        share = get(X, y + k) * get(X, L + k * stride + k)
+        put(X, y + k, share)
+        for j in range(k + 1, n):
+            put(X, y + j, get(X, y + j) - share * get(X, L + k * stride + j))
+    for k in range(n - 1, whole - 1, -1):
+        share = get(X, y + k)
+        for i in range(whole, k):
+            put(X, y + i, get(X, y + i) - share * get(X, L + k * stride + i))
+        for i in range(0, whole, 4):
+            store(X, y + i, load(X, y + i) - share * load(X, L + k * stride + i))
+    for k in range(whole - 4, -1, -4):
+        x = up_four(X, y + k, L + k * stride + k, stride)
+        put_four(X, y + k, x)
+        for i in range(0, k, 4):
+            less_four(X, y + i, x, L + k * stride + i, stride)
 
 
 @inline
