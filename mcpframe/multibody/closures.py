@@ -256,6 +256,10 @@ class Gear(Closure):
     n_rows = 1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.ratios, Mapping):
+            raise ModelError(
+                f"Gear: ratios {self.ratios!r}; give a ratio for every hinge: {{'b': 1.0, 'a': -2.0}}"
+            )
         ratios = {name: float(values(f"Gear: ratio of {name!r}", r, ())) for name, r in self.ratios.items()}
         if not any(ratios.values()):
             raise ModelError(f"Gear: ratios {ratios}; at least one must not be zero")

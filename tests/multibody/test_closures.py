@@ -237,3 +237,10 @@ def test_a_distance_between_coincident_points_is_refused_when_asked_for():
     model = Model([bar("a")], [Distance("a", Node("world", (0, 0, -1)), 1.0)])
     with pytest.raises(ModelError, match="coincide"):
         closure_rows(model.state())
+
+
+def test_what_is_no_closure_and_what_is_no_table_of_ratios_is_refused_with_its_value():
+    with pytest.raises(ModelError, match="Gear: ratios 'a'"):
+        Gear("a", "b", -2.0)
+    with pytest.raises(ModelError, match="closure 'weld'"):
+        Model([bar("a")], ["weld"])

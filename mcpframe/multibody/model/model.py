@@ -109,6 +109,8 @@ class Model:
 
     def add_closure(self, closure: Closure) -> None:
         """Add a bilateral constraint; the bodies and hinges that it names must be there."""
+        if not hasattr(closure, "check"):
+            raise ModelError(f"closure {closure!r}: give one of mcpframe.closures, such as Ball or Weld")
         closure.check(self)
         self._closures.append(closure)
 
