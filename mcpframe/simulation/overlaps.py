@@ -1,8 +1,9 @@
-"""What overlaps, or is beyond a limit, where a run begins: found and told, left alone or pushed apart.
+"""What overlaps, is beyond a limit or breaks a loop where a run begins: found and told, left alone or mended.
 
 Hulls of neighbouring parts of a robot often overlap as it stands in its file. Links of one mechanism that
 overlap where the run begins are left alone, as other engines do; everything else is pushed apart at a bounded
-speed, `rise_speed`, so that little energy comes of it.
+speed, `rise_speed`, so that little energy comes of it. Rates that break loops are made to fit by the first
+step, which costs the energy of a blow.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from mcpframe.contact.contact import GAP
 from mcpframe.contact.detection import Detector
 from mcpframe.contact.limits import all_limits, limit_gaps
+from mcpframe.multibody.closures import closure_rows
+from mcpframe.multibody.independence import closures_off
 from mcpframe.multibody.model.link import WORLD
 from mcpframe.multibody.model.model import Model
 from mcpframe.multibody.state import State
@@ -23,10 +26,12 @@ from mcpframe.simulation.material_laws import material_rows
 
 TOLD = 10
 """Most lines of a report; of the others only their number is told."""
+UNFIT = 1e-3
+"""Share of the largest rate by which rates may break a loop unsaid: that costs a millionth of the energy."""
 
 
 class OverlapWarning(UserWarning):
-    """A run begins with bodies that overlap, or hinges that are beyond their limits."""
+    """A run begins with bodies that overlap, hinges beyond their limits or rates that break loops."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +94,26 @@ def beyond_limits(scene: Scene, state: State) -> list[str]:
     ]
 
 
+def unfit_rates(model: Model, state: State) -> list[str]:
+    """Return in words which loops the rates break, those whose motion is prescribed left out, if any."""
+    if not model.closures:
+        return []
+    off = np.abs(closure_rows(state).velocity(state))
+    free = [closure.motion is None for closure in model.closures for _ in range(closure.n_rows)]
+    broken = free & (off > UNFIT * np.abs(state.theta_dot).max(initial=0.0))
+    if not broken.any():
+        return []
+    names = ", ".join(closures_off(model, broken))
+    return [
+        f"theta_dot breaks {names} by {off[broken].max():.3g} m/s or rad/s: the first step makes it fit, as "
+        "a blow would; mf.project_rates(state) returns rates that fit"
+    ]
+
+
 def warn_of_overlaps(scene: Scene, overlaps: list[Overlap], stacklevel: int = 2) -> None:
-    """Warn once where a run begins with overlaps or hinges beyond their limits."""
-    lines = [*map(str, overlaps), *beyond_limits(scene, scene.initial_state())]
+    """Warn once where a run begins with overlaps, hinges beyond their limits or rates that break loops."""
+    state = scene.initial_state()
+    lines = [*map(str, overlaps), *beyond_limits(scene, state), *unfit_rates(scene.model, state)]
     if not lines:
         return
     more = [f"and {len(lines) - TOLD} more"] if len(lines) > TOLD else []

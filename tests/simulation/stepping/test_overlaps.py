@@ -80,3 +80,12 @@ def test_what_is_ignored_is_not_told():
     scene = sunk_box(duration=0.01)
     apart = mf.Scene(scene.model, theta=scene.theta, ignore=[("box", "world")], stepping=scene.stepping)
     assert Engine(apart).overlaps == []
+
+
+def test_rates_that_break_a_loop_are_told_with_its_name_and_those_that_fit_are_not():
+    model, theta_dot = mf.systems.four_bar(), np.array([1.0, 0.0, 0.0])
+    state = model.state()
+    with pytest.warns(OverlapWarning, match=r"theta_dot breaks closure 0 \(Pin of .*\) by .* m/s or rad/s"):
+        mf.simulate(mf.Scene(model, state.theta, theta_dot), duration=0.01)
+    state.update(theta_dot=theta_dot)
+    mf.simulate(mf.Scene(model, state.theta, mf.project_rates(state)), duration=0.01)  # warnings are errors
