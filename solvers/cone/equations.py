@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 from mcpframe.problem.cone import ConeLCP, Discs
+from mcpframe.solvers.shared.linear import sparse_lu
 
 Array = NDArray[np.float64]
 
@@ -76,10 +76,8 @@ def eliminate_equations(problem: ConeLCP) -> Reduction | None:
 def _factored(F: Any) -> Any:
     """Return b -> F⁻¹ b, None where F is singular."""
     if sp.issparse(F):
-        try:
-            return scipy.sparse.linalg.splu(sp.csc_array(F)).solve
-        except RuntimeError:
-            return None
+        factors = sparse_lu(F)
+        return None if factors is None else factors.solve
     with np.errstate(all="ignore"):
         lu, pivots, info = scipy.linalg.lapack.dgetrf(F)
     return None if info != 0 else (lambda b: np.asarray(scipy.linalg.lapack.dgetrs(lu, pivots, b)[0]))

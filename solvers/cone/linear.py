@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 from scipy.sparse.csgraph import connected_components
 
+from mcpframe.solvers.shared.linear import sparse_lu
+
 Array = NDArray[np.float64]
 
 DENSE_LIMIT = 400
@@ -127,7 +129,7 @@ class SparseOperator(Operator):
 
     def factor(self, J: sp.csr_array) -> Factor | None:
         """Return the factors of SuperLU."""
-        lu = _splu(J, PIVOTING)
+        lu = sparse_lu(J, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=PIVOTING)
         if lu is None:
             return None
         sign = float(np.prod(np.sign(lu.U.diagonal()))) * _parity(lu.perm_r) * _parity(lu.perm_c)
@@ -138,7 +140,7 @@ class SparseOperator(Operator):
         JJ, g, identity = J.T @ J, J.T @ F, sp.eye_array(F.size)
 
         def solve(lam: float) -> Array | None:
-            lu = _splu(JJ + lam * identity, 0.0)
+            lu = _factor_definite(JJ + lam * identity)
             return None if lu is None else -np.asarray(lu.solve(g))
 
         return solve
@@ -157,20 +159,15 @@ def _parity(permutation: NDArray[np.int32]) -> float:
     return float((-1.0) ** (n - connected_components(graph, directed=False)[0]))
 
 
-def _splu(A: Any, pivoting: float) -> Any:
-    """Return SuperLU's factors, ordered for a symmetric pattern; None where A is singular or not finite.
-
-    Args:
-        pivoting: share of a column's largest entry that the diagonal one must have to be the pivot.
-    """
+def _factor_definite(A: Any) -> Any:
+    """Return SuperLU's factors of a symmetric, positive definite matrix; None where it is not finite."""
     A = sp.csc_array(A)
     if not np.isfinite(A.data).all():
         return None
     A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
-    symmetric = {"SymmetricMode": True} if pivoting == 0.0 else {}
     try:
         return scipy.sparse.linalg.splu(
-            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=pivoting, options=symmetric
+            A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
     except RuntimeError:
         return None

@@ -340,7 +340,9 @@ def solve_dense(M, q, lower, upper, codes, warm, tol, max_pivots, attempts, z, r
             from_basis, scaled = True, True
         if k >= 0 and (first == SINGULAR or (first == PIVOT_LIMIT and ended == RAY)):
             first = ended
-        if best <= goal or ended == STOPPED:
+        # A basis of redundant contacts that is near singular stays so as it is followed: a cold path helps.
+        enough = goal if k >= 0 else min(goal, RELAX * size)
+        if best <= enough or ended == STOPPED:
             return best, ended, total
         if k == 0 and attempts > 1 and best < np.inf and ended != RAY and ended != PIVOT_LIMIT:
             entries = largest_entry_of(M)
