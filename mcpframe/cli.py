@@ -6,9 +6,11 @@ misuse (one line on stderr).
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -52,12 +54,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words
     try:
-        return int(app([word for word in words if word != "--debug"], "mcpframe", standalone_mode=False) or 0)
+        with contextlib.nullcontext() if debug else _warnings_in_a_line():
+            status = app([word for word in words if word != "--debug"], "mcpframe", standalone_mode=False)
+        return int(status or 0)
     except Exception as error:
         if debug:
             raise
         print(f"mcpframe: error: {_one_line(error)}", file=sys.stderr)
         return 2
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print warnings as errors are printed, without the place in the code."""
+
+    def written(message: Warning | str, *place: Any) -> str:
+        return f"mcpframe: warning: {' '.join(str(message).split())}\n"
+
+    usual, warnings.formatwarning = warnings.formatwarning, written  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _one_line(error: Exception) -> str:

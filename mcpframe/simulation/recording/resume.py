@@ -19,6 +19,7 @@ from typing import Any
 
 from mcpframe.arrays import Array
 from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.io.folders import make_folder
 from mcpframe.io.journal import remove
 from mcpframe.scene.fingerprint import Fingerprints
 from mcpframe.scene.scene import Scene
@@ -73,7 +74,7 @@ def open_recorder(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"out: {folder}: is a file; give a folder")
-    made = made_folders(folder)
+    made = make_folder(folder, "out:")
     try:
         return _open_in(folder, scene, header, overwrite)
     except BaseException:
@@ -96,16 +97,6 @@ def _open_in(folder: Path, scene: Scene, header: Header, overwrite: bool) -> Rec
         recorder.close()
         raise
     return recorder
-
-
-def made_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it; return the new ones, innermost first."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"out: {folder}: cannot be made a folder ({error.strerror})") from None
-    return made
 
 
 def remove_folders(made: Sequence[Path]) -> None:
