@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.exceptions import FileFormatError, McpframeError, OptionError
 from mcpframe.io.folders import make_folder
 from mcpframe.io.journal import remove
 from mcpframe.scene.fingerprint import Fingerprints
@@ -26,7 +26,7 @@ from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.harvest import PROBLEMS
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.recorder import Recorder
-from mcpframe.simulation.recording.trajectory import FILE_NAME
+from mcpframe.simulation.recording.trajectory import FILE_NAME, Trajectory
 
 ANEW = "or start anew with overwrite=True (--overwrite)"
 FAILED_PROBLEM = "failed_problem.npz"
@@ -97,6 +97,24 @@ def _open_in(folder: Path, scene: Scene, header: Header, overwrite: bool) -> Rec
         recorder.close()
         raise
     return recorder
+
+
+@contextlib.contextmanager
+def begun(out: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Leave nothing new behind where a run fails before its first step."""
+    folder = Path(os.devnull if out is None else out)
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    is_new = not (folder / FILE_NAME).exists()
+    try:
+        yield
+    except Exception:
+        with contextlib.suppress(McpframeError, OSError):
+            stopped = (folder / FAILED_PROBLEM).exists()
+            if is_new and not stopped and len(Trajectory.load(folder)) <= 1:  # only where it starts from
+                for name in FILES:
+                    (folder / name).unlink(missing_ok=True)
+                remove_folders(made)
+        raise
 
 
 def remove_folders(made: Sequence[Path]) -> None:
