@@ -23,7 +23,7 @@ from mcpframe.commands.simulating import SIMULATE_EPILOG, simulate
 from mcpframe.commands.sizes import sizes
 from mcpframe.commands.solving import SOLVE_EPILOG, solve
 from mcpframe.commands.studying import study_app
-from mcpframe.commands.terminal import Command, Group
+from mcpframe.commands.terminal import Command, Group, printable
 from mcpframe.commands.viewing import VIEW_EPILOG, view
 from mcpframe.commands.warming import WARMUP_EPILOG, warmup
 from mcpframe.exceptions import McpframeError
@@ -69,7 +69,7 @@ def _warnings_in_a_line() -> Iterator[None]:
     """Print warnings as errors are printed, without the place in the code."""
 
     def written(message: Warning | str, *place: Any) -> str:
-        return f"mcpframe: warning: {' '.join(str(message).split())}\n"
+        return f"mcpframe: warning: {printable(' '.join(str(message).split()))}\n"
 
     usual, warnings.formatwarning = warnings.formatwarning, written  # type: ignore[assignment]
     try:
@@ -85,7 +85,7 @@ def _one_line(error: Exception) -> str:
         message = error.format_message()
     else:
         message = f"{type(error).__name__}: {error} (unexpected; --debug shows where)"
-    return " ".join(message.split())
+    return printable(" ".join(message.split()))
 
 
 def _print_version(asked: bool) -> None:

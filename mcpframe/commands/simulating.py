@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from mcpframe.commands.run_summary import summary
@@ -85,7 +84,7 @@ def simulate(
     from mcpframe.simulation.stops import NoMotionError
 
     folder = Path(scene.stem) if out is None else out
-    notes = Console(stderr=True, highlight=False)
+    notes = console(stderr=True)
     stop: RunStoppedError | NoMotionError | None = None
     try:
         with warnings.catch_warnings():

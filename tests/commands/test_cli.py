@@ -384,3 +384,15 @@ def test_no_words_at_all_show_the_help(run):
     status, out, err = run()
     assert (status, err) == (0, "")
     assert "mcpframe list" in out
+
+
+def test_names_in_files_of_strangers_steer_no_terminal(tmp_path, run):
+    red = "\x1b[31mred\x1b]0;title\x07\x9b2J"
+    with mf.Corpus(tmp_path / "named.h5", "a") as corpus:
+        for _ in range(2):
+            corpus.append(mf.MixedLCP([[1.0]], [-1.0]), name=red, labels=[red], provenance={"system": red})
+    (tmp_path / "scene.toml").write_text('[model]\nsystem = "box"\n"key\\u001b[2J" = 1\n')
+    for words in (["solve", "named.h5"], ["corpus", "show", "named.h5"], ["simulate", "scene.toml"]):
+        _, out, error = run(*words[:-1], tmp_path / words[-1])
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *error}
+        assert "\u241b" in out + error
