@@ -50,6 +50,19 @@ def test_a_report_that_cannot_be_drawn_is_told_with_the_command_that_makes_it_la
     assert error.endswith(f"then: mcpframe study report {folder}\n")
 
 
+def test_links_in_the_folder_of_a_study_change_no_file_elsewhere(folder, tmp_path):
+    own = tmp_path / "own"
+    own.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in (".lock", "report.html", "report.md", "report.png"):
+        (out / name).symlink_to(own)
+    words = ["study", "run", str(folder.parent / "tiny.toml"), "--out", str(out), "--workers", "1"]
+    assert main(words) == 0
+    assert own.read_text() == "mine"
+    assert "<html" in (out / "report.html").read_text()
+
+
 def test_run_ends_by_naming_the_report_to_open(folder, capsys):
     assert main(["study", "report", str(folder)]) == 0
     assert str(folder / "report.html") in capsys.readouterr().out

@@ -327,7 +327,7 @@ def _has_rows(folder: Path) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Refuse to work in a folder where another run is at work."""
-    with (folder / LOCK).open("w") as stream:
+    with (folder / LOCK).open("a") as stream:  # not "w": a link of that name would empty another file
         if not try_lock(stream):
             raise OptionError(f"--out {folder}: another run is at work there; wait for it, or give another")
         yield
