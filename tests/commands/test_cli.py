@@ -70,8 +70,9 @@ def test_a_mistake_in_a_scene_is_told_before_the_stepper_is_loaded(tmp_path):
 def test_a_warning_is_a_line_without_a_place_in_the_code(tmp_path):
     scene = '[model]\nsystem = "sphere"\n[initial]\ntheta = { sphere = { xyz = [0, 0, 0.02] } }\n'
     (tmp_path / "scene.toml").write_text(scene + "[stepping]\nduration = 0.002\n")
-    command = [sys.executable, "-m", "mcpframe", "simulate", "scene.toml", "--no-plots"]
-    finished = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    words = ["simulate", str(tmp_path / "scene.toml"), "--out", str(tmp_path / "run"), "--no-plots"]
+    command = [sys.executable, "-m", "mcpframe", *words]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=100)
     (line,) = finished.stderr.splitlines()
     assert line.startswith("mcpframe: warning: scene: where the run begins")
     assert "overlap" in line
