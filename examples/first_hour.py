@@ -67,12 +67,13 @@ def prepared(folder: Path, here: bool) -> tuple[Path, dict[str, str]]:
     """Return a clone of this repository, and the variables under which its commands run."""
     clone = folder / "mcpframe"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
-    bin_folder = Path(sys.executable).parent
+    bin_folder, variables = Path(sys.executable).parent, dict(os.environ)
     if not here:
+        variables.pop("PYTHONPATH", None)  # what is installed is to be found, not what is beside it
         subprocess.run([sys.executable, "-m", "venv", str(clone / ".venv")], check=True)
         bin_folder = clone / ".venv" / "bin"
     path = os.pathsep.join([str(bin_folder), os.environ.get("PATH", "")])
-    return clone, {**os.environ, "PATH": path, "OPENBLAS_NUM_THREADS": "1"}
+    return clone, {**variables, "PATH": path, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def sections() -> Iterator[tuple[str, list[tuple[str, str]]]]:

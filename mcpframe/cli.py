@@ -6,9 +6,11 @@ misuse (one line on stderr).
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
-from typing import Annotated
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -21,7 +23,7 @@ from mcpframe.commands.simulating import SIMULATE_EPILOG, simulate
 from mcpframe.commands.sizes import sizes
 from mcpframe.commands.solving import SOLVE_EPILOG, solve
 from mcpframe.commands.studying import study_app
-from mcpframe.commands.terminal import Command, Group
+from mcpframe.commands.terminal import Command, Group, printable
 from mcpframe.commands.viewing import VIEW_EPILOG, view
 from mcpframe.commands.warming import WARMUP_EPILOG, warmup
 from mcpframe.exceptions import McpframeError
@@ -52,12 +54,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     debug = "--debug" in words
     try:
-        return int(app([word for word in words if word != "--debug"], "mcpframe", standalone_mode=False) or 0)
+        with contextlib.nullcontext() if debug else _warnings_in_a_line():
+            status = app([word for word in words if word != "--debug"], "mcpframe", standalone_mode=False)
+        return int(status or 0)
     except Exception as error:
         if debug:
             raise
         print(f"mcpframe: error: {_one_line(error)}", file=sys.stderr)
         return 2
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Print warnings as errors are printed, without the place in the code."""
+
+    def written(message: Warning | str, *place: Any) -> str:
+        return f"mcpframe: warning: {printable(' '.join(str(message).split()))}\n"
+
+    usual, warnings.formatwarning = warnings.formatwarning, written  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 def _one_line(error: Exception) -> str:
@@ -67,7 +85,7 @@ def _one_line(error: Exception) -> str:
         message = error.format_message()
     else:
         message = f"{type(error).__name__}: {error} (unexpected; --debug shows where)"
-    return " ".join(message.split())
+    return printable(" ".join(message.split()))
 
 
 def _print_version(asked: bool) -> None:

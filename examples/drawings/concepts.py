@@ -36,7 +36,7 @@ def problem(path: Path) -> Path:
                 axis.annotate(name, (bound, 0), (bound + 0.1, 0.12), style="italic")
         axis.set(title=title, xlabel="z", xlim=(-2, 2), ylim=(-2, 2), xticks=[], yticks=[])
         axis.set_aspect("equal")
-    figure.axes[0].set_ylabel("w = (M z + q)", rotation=0, ha="right")
+    figure.axes[0].set_ylabel("w = M z + q", rotation=0, ha="right")
     return save(figure, path)
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from mcpframe.commands.run_summary import summary
 from mcpframe.commands.terminal import AllowCode, console, quoted, read_pairs
-from mcpframe.exceptions import McpframeError
 from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
@@ -88,10 +84,10 @@ def simulate(
     from mcpframe.simulation.stops import NoMotionError
 
     folder = Path(scene.stem) if out is None else out
-    notes = Console(stderr=True, highlight=False)
+    notes = console(stderr=True)
     stop: RunStoppedError | NoMotionError | None = None
     try:
-        with _begun(folder), warnings.catch_warnings():
+        with warnings.catch_warnings():
             for told in (EnergyWarning, ResolutionWarning):  # by the summary
                 warnings.simplefilter("ignore", told)
             trajectory = run(
@@ -116,25 +112,6 @@ def simulate(
     if stop is not None:
         notes.print(Text(f"stopped: {stop}", style="red"))
     return 1 if stop is not None or len(trajectory.failed) else 0
-
-
-@contextlib.contextmanager
-def _begun(folder: Path) -> Iterator[None]:
-    """Leave no new folder behind where a run fails before its first step."""
-    from mcpframe.simulation.recording.resume import FAILED_PROBLEM, FILES, remove_folders
-    from mcpframe.simulation.recording.trajectory import Trajectory
-
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        yield
-    except Exception:
-        with contextlib.suppress(McpframeError, OSError):
-            stopped = (folder / FAILED_PROBLEM).exists()
-            if made and not stopped and len(Trajectory.load(folder)) <= 1:  # only where it starts from
-                for name in FILES:
-                    (folder / name).unlink(missing_ok=True)
-                remove_folders(made)
-        raise
 
 
 def _tell_files(trajectory: Trajectory, folder: Path, harvest: bool, plots: bool) -> None:

@@ -22,6 +22,7 @@ from mcpframe.commands.terminal import check_out_file, console, read_pairs
 from mcpframe.config.plugins import load_solver
 from mcpframe.exceptions import FileFormatError, OptionError
 from mcpframe.io.detect import open_records
+from mcpframe.io.folders import make_folder
 from mcpframe.io.npz import opened_fields, save_solution
 from mcpframe.io.records import Record
 from mcpframe.problem.friction import FrictionProblem
@@ -168,7 +169,7 @@ def _picked(records: Sequence[Record], index: int | None, file: Path) -> Sequenc
 def _prepare_out(out: Path | None, single: bool) -> None:
     """Make the folder of several answers, or check the file of a single one."""
     if out is not None and not single:
-        out.mkdir(parents=True, exist_ok=True)
+        make_folder(out, "--out")
     else:
         check_out_file(out)
 

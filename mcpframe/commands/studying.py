@@ -13,8 +13,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console, read_pairs
-from mcpframe.exceptions import OptionError
+from mcpframe.commands.terminal import AllowCode, Command, Group, check_out_file, console, quoted, read_pairs
+from mcpframe.exceptions import OptionError, PluginError
 from mcpframe.io.trust import Code
 
 if TYPE_CHECKING:
@@ -124,7 +124,10 @@ def run(
     console().print(_summary(results.rows))
     console().print(Text(f"rows       {len(results.rows)}, in {results.folder}"))
     if report:
-        _report(results.folder)
+        try:
+            _report(results.folder)
+        except PluginError as error:
+            raise PluginError(f"{error}, then: mcpframe study report {quoted(results.folder)}") from None
 
 
 @study_app.command("check", cls=Command, epilog=CHECK_EPILOG)

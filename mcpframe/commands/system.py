@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import mcpframe as mf
+from mcpframe.commands.terminal import printable
 from mcpframe.exceptions import ModelWarning, OptionError, nearest
 from mcpframe.io.readers import READERS, typed_options
 from mcpframe.systems.states import neutral_state, random_state
@@ -62,5 +63,5 @@ def _told(read: Callable[[], mf.Model]) -> mf.Model:
         warnings.simplefilter("always", ModelWarning)
         model = read()
     for warning in caught:
-        print(f"mcpframe: note: {' '.join(str(warning.message).split())}", file=sys.stderr)
+        print(f"mcpframe: note: {printable(' '.join(str(warning.message).split()))}", file=sys.stderr)
     return model

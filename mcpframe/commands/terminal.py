@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderHook
+from rich.segment import Segment
 from typer.core import TyperCommand, TyperGroup
 
 from mcpframe.exceptions import OptionError
@@ -52,9 +53,40 @@ def _flags_bare(parameters: list[Any]) -> list[Any]:
     return parameters
 
 
-def console() -> Console:
-    """Return where tables are printed."""
-    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+CONTROLS = {
+    **{code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"},
+    **dict.fromkeys(range(127, 160), 0xFFFD),
+}
+"""Characters that steer a terminal, and signs for them."""
+
+
+def printable(text: str) -> str:
+    """Return a text whose names may come from files of strangers: it is shown and steers no terminal."""
+    return text.translate(CONTROLS)
+
+
+class _Shown:
+    """What is to be printed, every text of it printable."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self.content, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+class _Showing(RenderHook):
+    def process_renderables(self, renderables: list[Any]) -> list[Any]:
+        return [_Shown(content) for content in renderables]
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return where tables, or notes, are printed."""
+    width = WIDE if not (stderr or sys.stdout.isatty()) else None
+    made = Console(width=width, highlight=False, stderr=stderr)
+    made.push_render_hook(_Showing())
+    return made
 
 
 def quoted(path: Path) -> str:

@@ -239,20 +239,23 @@ def committed(path: Path) -> Path | CommittedView:
         FileFormatError: another process is writing, or the journal is this file's and damaged.
     """
     try:
+        _check_plain(journal_of(path))
         with open(journal_of(path), "rb") as journal:
             if not try_lock(journal, shared=True):
                 raise FileFormatError(f"{path}: is being written by another process")
             content = journal.read()
     except FileNotFoundError:
         return path
+    except ForeignJournalError as error:
+        return _left(path, error)
     except OSError as error:
         raise FileFormatError(f"{journal_of(path)}: cannot be read ({error.strerror})") from None
     file = open(path, "rb")  # noqa: SIM115 - the view closes it
     try:
         undo = _belonging(path, file, content)
     except ForeignJournalError as error:
-        warnings.warn(f"{error}; it is left, and {path.name} read as it is", JournalWarning, stacklevel=3)
-        undo = None
+        file.close()
+        return _left(path, error)
     except FileFormatError:
         file.close()
         raise
@@ -260,6 +263,18 @@ def committed(path: Path) -> Path | CommittedView:
         file.close()
         return path
     return CommittedView(file, undo)
+
+
+def _left(path: Path, error: ForeignJournalError) -> Path:
+    """Return the file as it is, and name the journal that is none of it."""
+    warnings.warn(f"{error}; it is left, and {path.name} read as it is", JournalWarning, stacklevel=4)
+    return path
+
+
+def _check_plain(journal: Path) -> None:
+    """Refuse what is no file: to open a named pipe waits for ever."""
+    if journal.exists() and not journal.is_file():
+        raise ForeignJournalError(f"{journal}: is not a journal of mcpframe")
 
 
 def recover(path: Path) -> None:
@@ -302,7 +317,7 @@ def _belonging(path: Path, file: BinaryIO, content: bytes) -> Undo | None:
     _, length, digest, checksum = HEADER.unpack_from(content)
     if checksum != zlib.crc32(content[: HEADER.size - 4]):
         raise FileFormatError(f"{name}: its header is damaged; {path.name} may be half written. {REMEDY}")
-    undo = Undo(length, digest, tuple(_spans(path, content)))
+    undo = Undo(length, digest, tuple(_spans(path, content, length)))
     why = undo.why_foreign(file)
     if why:
         raise ForeignJournalError(f"{name}: does not belong to {path.name}: {why}")
@@ -312,14 +327,15 @@ def _belonging(path: Path, file: BinaryIO, content: bytes) -> Undo | None:
 REMEDY = "Nothing was changed; move the journal away to open the file as it is"
 
 
-def _spans(path: Path, content: bytes) -> Iterator[Span]:
+def _spans(path: Path, content: bytes, committed_length: int) -> Iterator[Span]:
     at = HEADER.size
     while at + SPAN.size <= len(content):
         offset, end, length, checksum = SPAN.unpack_from(content, at)
         old = content[at + SPAN.size : at + SPAN.size + length]
         if len(old) < length:  # cut off by the kill: what it saves was never overwritten
             return
-        if checksum != zlib.crc32(old, zlib.crc32(content[at : at + SPAN.size - 4])):
+        beyond = length and offset + length > committed_length
+        if beyond or checksum != zlib.crc32(old, zlib.crc32(content[at : at + SPAN.size - 4])):
             raise FileFormatError(
                 f"{journal_of(path)}: is damaged at byte {at}; {path.name} may be half written. {REMEDY}"
             )
@@ -340,7 +356,10 @@ def _span(offset: int, end: int, old: bytes) -> bytes:
 def _locked(journal_path: Path, path: Path) -> BinaryIO:
     """Open the journal and hold it for this process; the system lets go of it when the process dies."""
     try:
+        _check_plain(journal_path)
         journal = open(journal_path, "a+b", buffering=0)  # noqa: SIM115 - held for as long as the file
+    except ForeignJournalError as error:
+        raise FileFormatError(f"{error}. {REMEDY}") from None
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be written ({error.strerror})") from None
     if not try_lock(journal):

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from mcpframe.arrays import Array
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.mjcf_left_out import constant, disabled, note_left_out
+from mcpframe.io.mjcf_sizes import check_sizes
 from mcpframe.io.robot_files import LeftOut, building, import_reader, read_bytes
 from mcpframe.io.untrusted import reading
 from mcpframe.multibody.closures import Ball, Closure, Gear, Weld
@@ -125,8 +126,10 @@ def _curved(model: Model) -> Iterator[tuple[Link, Array]]:
 
 def _compile(file: Path, left_out: LeftOut) -> Any:
     mujoco = import_reader("mujoco")
-    if b"<mujoco" not in read_bytes(file):
+    content = read_bytes(file)
+    if b"<mujoco" not in content:
         raise FileFormatError(f"{file}: has no <mujoco> element; is it a URDF? load_urdf reads that")
+    check_sizes(file, content)
     with reading(str(file), "MuJoCo cannot compile it"), _warnings_to(mujoco, left_out):
         return mujoco.MjModel.from_xml_path(str(file.resolve()))
 

@@ -9,7 +9,7 @@ import os
 import uuid
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -135,4 +135,5 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be written ({error.strerror})") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where nothing can be written, nothing is left either
+            temporary.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -230,9 +231,10 @@ def _shape(file: Path, geometry: Any, left_out: LeftOut) -> Shape:
 
 
 def _mesh_path(file: Path, name: str, left_out: LeftOut) -> str:
-    """Return where a mesh is: package:// is looked for in the folders above the file, then as it is named."""
+    """Return where a mesh is: package:// is looked for above the file, then in ROS_PACKAGE_PATH."""
     scheme, _, rest = name.rpartition("://")
-    folders = [file.resolve().parent, *file.resolve().parents[1:]]
+    elsewhere = filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep))
+    folders = [*file.resolve().parents, *map(Path, elsewhere)]
     within = Path(rest).parts[1:] if scheme in ("package", "model") else ()
     found = [folder / rest for folder in (folders if within else folders[:1])]
     found += [folder.joinpath(*within) for folder in folders if within]

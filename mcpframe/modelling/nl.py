@@ -22,7 +22,7 @@ from typing import Any
 import casadi
 import numpy as np
 
-from mcpframe.exceptions import FileFormatError, PluginError, ProblemError
+from mcpframe.exceptions import FileFormatError, ModelError, PluginError, ProblemError
 from mcpframe.io.untrusted import reading
 from mcpframe.modelling.model import MCPModel
 
@@ -51,20 +51,22 @@ def load_nl(path: str | Path) -> MCPModel:
     Raises:
         FileFormatError: the file is damaged, binary, or holds what is not a complementarity problem.
     """
-    path = Path(path)
-    with reading(str(path), "cannot be read as a .nl model"):
+    return _read(Path(path), str(path))
+
+
+def _read(path: Path, told: str) -> MCPModel:
+    """Return the model of a file; errors name it as they are told to."""
+    with reading(told, "cannot be read as a .nl model"):
         data = path.read_bytes()
         if data[:1] == b"b":
-            raise FileFormatError(f"{path}: is a binary .nl file; write it as text (AMPL: write gNAME)")
+            raise FileFormatError(f"{told}: is a binary .nl file; write it as text (AMPL: write gNAME)")
         lines = data.decode("utf-8", "replace").splitlines()
         names = path.with_suffix(".col")
         given = names.read_text(encoding="utf-8").split("\n") if names.is_file() else []
         try:
-            return _model(_Reader(lines, str(path)).parsed(), path.stem, given, str(path))
-        except (
-            ProblemError
-        ) as error:  # of the model that is made: a bound that is nan, a name that is there twice
-            raise FileFormatError(f"{path}: {error}") from None
+            return _model(_Reader(lines, told).parsed(), path.stem, given, told)
+        except ProblemError as error:  # of the model: a bound that is nan, a name that is there twice
+            raise FileFormatError(f"{told}: {error}") from None
 
 
 def from_pyomo(model: Any) -> MCPModel:
@@ -72,18 +74,21 @@ def from_pyomo(model: Any) -> MCPModel:
 
     Raises:
         PluginError: Pyomo is not installed.
+        ModelError: it is no model of Pyomo.
         FileFormatError: it is not a complementarity problem.
     """
     try:
         from pyomo.environ import TransformationFactory
     except ImportError as error:
         raise PluginError(f"from_pyomo needs Pyomo ({error}): pip install pyomo") from None
+    if not hasattr(model, "clone"):
+        raise ModelError(f"model: {type(model).__name__} is not a ConcreteModel of Pyomo")
     copy = model.clone()
     TransformationFactory("mpec.nl").apply_to(copy)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{Path(str(model.name)).name or 'model'}.nl"
         copy.write(str(path), format="nl", io_options={"symbolic_solver_labels": True})
-        return load_nl(path)
+        return _read(path, f"model {str(model.name)!r}")
 
 
 @dataclass

@@ -62,18 +62,20 @@ def vector(values: Array, most: int = MOST_ROWS) -> str:
     return ", ".join(f"{value:.6g}" for value in values) if values.size <= most else ""
 
 
-def curves(x: Array, lines: Mapping[str, tuple[str, Array]], unit: str) -> Markup:
+def curves(x: Array, lines: Mapping[str, tuple[str, Array]], unit: str, least: float = 0.0) -> Markup:
     """Return curves over a common x as an SVG, with the range of both axes.
 
     Args:
         x: common coordinate [n].
         lines: colour and values [n] by name.
         unit: of the values.
+        least: range of values that is drawn at least, so that rounding does not fill the picture.
     """
     finite = np.concatenate([y[np.isfinite(y)] for _, y in lines.values()] or [np.zeros(0)])
     if x.size < 2 or not finite.size:
         return Markup("")
-    low, high = float(finite.min()), float(finite.max())
+    low = float(finite.min())
+    high = max(float(finite.max()), low + least)
     steps = np.unique(np.linspace(0, x.size - 1, min(x.size, POINTS)).astype(int))
     across = WIDTH * (x[steps] - x[0]) / max(float(x[-1] - x[0]), np.finfo(float).tiny)
     drawn = "".join(

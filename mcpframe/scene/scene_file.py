@@ -93,6 +93,9 @@ def parse_scene(
 def _scene(table: TomlTable) -> Scene:
     if "problems" in table and "model" not in table:
         raise OptionError(f"{table.source.name}: is a study, not a scene; mcpframe study run runs it")
+    for key in table.data:
+        if key in Stepping.model_fields and key not in KEYS:
+            raise table.error(key, "belongs under [stepping]")
     table.only(*KEYS)
     model = _model(table)
     theta, theta_dot, time = _initial(table.table("initial"), model)

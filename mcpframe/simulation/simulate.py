@@ -27,6 +27,7 @@ from mcpframe.simulation.recording.resume import (
     FAILED_PROBLEM,
     N_PROBLEMS,
     STEP,
+    begun,
     checkpoint_of,
     engine_part,
     header_of,
@@ -108,8 +109,13 @@ def simulate(
     ready("mcpframe")  # nothing is compiled while steps are timed; what plugins bring, the registry readies
     keep = Harvest(scene, _corpus_path(out, harvest))
     keep.check_place(resumes=out is not None and Path(out, FILE_NAME).exists(), overwrite=overwrite)
-    recorder = open_recorder(scene, header_of(scene, keep.path is not None), out, overwrite)
-    with recorder, keep, progress_bar(scene, progress) as show:
+    header = header_of(scene, keep.path is not None)
+    with (
+        begun(out),
+        open_recorder(scene, header, out, overwrite) as recorder,
+        keep,
+        progress_bar(scene, progress) as show,
+    ):
         run = _Run(scene, recorder, keep)
         if run.done and tell is not None:
             tell(f"resuming at t = {run.state.time:g} s")

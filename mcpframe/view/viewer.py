@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import webbrowser
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from io import StringIO
 from typing import Any
 
@@ -118,8 +118,8 @@ class Viewer:
                 self._show(k)
 
     def _show(self, k: int) -> None:
-        self._shown = k
         with self.server.atomic():
+            self._shown = k
             marks = self.actors.show(k, FLASH * self.clock.speed)
             self._slider.value = self.clock.time
             self._play_button.label = "Pause" if self.clock.playing else "Play"
@@ -202,7 +202,7 @@ def play(
     browser: bool = True,
 ) -> None:
     """Play a run until Ctrl-C is pressed; arguments as of `Viewer`, `browser` opens the page."""
-    with Viewer(trajectory, port, host, camera, speed) as viewer:
+    with Viewer(trajectory, port, host, camera, speed) as viewer, suppress(KeyboardInterrupt):
         print(f"{trajectory!r}: {viewer.address} (Ctrl-C ends)", flush=True)
         if browser:
             webbrowser.open(viewer.address)

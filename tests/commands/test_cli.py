@@ -67,6 +67,17 @@ def test_a_mistake_in_a_scene_is_told_before_the_stepper_is_loaded(tmp_path):
     assert finished.stderr.count("\n") == 1
 
 
+def test_a_warning_is_a_line_without_a_place_in_the_code(tmp_path):
+    scene = '[model]\nsystem = "sphere"\n[initial]\ntheta = { sphere = { xyz = [0, 0, 0.02] } }\n'
+    (tmp_path / "scene.toml").write_text(scene + "[stepping]\nduration = 0.002\n")
+    words = ["simulate", str(tmp_path / "scene.toml"), "--out", str(tmp_path / "run"), "--no-plots"]
+    command = [sys.executable, "-m", "mcpframe", *words]
+    finished = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    (line,) = finished.stderr.splitlines()
+    assert line.startswith("mcpframe: warning: scene: where the run begins")
+    assert "overlap" in line
+
+
 def test_help_is_a_page_to_act_on(run):
     status, out, _ = run("--help")
     assert status == 0
@@ -374,3 +385,15 @@ def test_no_words_at_all_show_the_help(run):
     status, out, err = run()
     assert (status, err) == (0, "")
     assert "mcpframe list" in out
+
+
+def test_names_in_files_of_strangers_steer_no_terminal(tmp_path, run):
+    red = "\x1b[31mred\x1b]0;title\x07\x9b2J"
+    with mf.Corpus(tmp_path / "named.h5", "a") as corpus:
+        for _ in range(2):
+            corpus.append(mf.MixedLCP([[1.0]], [-1.0]), name=red, labels=[red], provenance={"system": red})
+    (tmp_path / "scene.toml").write_text('[model]\nsystem = "box"\n"key\\u001b[2J" = 1\n')
+    for words in (["solve", "named.h5"], ["corpus", "show", "named.h5"], ["simulate", "scene.toml"]):
+        _, out, error = run(*words[:-1], tmp_path / words[-1])
+        assert not {"\x1b", "\x07", "\x9b"} & {*out, *error}
+        assert "\u241b" in out + error

@@ -37,6 +37,32 @@ def folder(tmp_path_factory):
     return place / "out"
 
 
+def test_a_report_that_cannot_be_drawn_is_told_with_the_command_that_makes_it_later(
+    folder, capsys, monkeypatch
+):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "plotly"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert main(["study", "run", str(folder.parent / "tiny.toml"), "--out", str(folder)]) == 2
+    out, error = capsys.readouterr()
+    assert f"in {folder}" in out
+    assert "needs plotly" in error
+    assert error.endswith(f"then: mcpframe study report {folder}\n")
+
+
+def test_links_in_the_folder_of_a_study_change_no_file_elsewhere(folder, tmp_path):
+    own = tmp_path / "own"
+    own.write_text("mine")
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in (".lock", "report.html", "report.md", "report.png"):
+        (out / name).symlink_to(own)
+    words = ["study", "run", str(folder.parent / "tiny.toml"), "--out", str(out), "--workers", "1"]
+    assert main(words) == 0
+    assert own.read_text() == "mine"
+    assert "<html" in (out / "report.html").read_text()
+
+
 def test_run_ends_by_naming_the_report_to_open(folder, capsys):
     assert main(["study", "report", str(folder)]) == 0
     assert str(folder / "report.html") in capsys.readouterr().out

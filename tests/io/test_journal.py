@@ -11,6 +11,7 @@ from mcpframe.io.journal import (
     BLOCKS,
     JournaledFile,
     JournalWarning,
+    _span,
     committed,
     journal_of,
     recover,
@@ -117,6 +118,23 @@ def test_a_journal_of_another_file_or_state_is_left_and_named(path, killed):
         with pytest.warns(JournalWarning, match=r"data\.journal: does not belong to data: "):
             assert committed(path) == path
         assert (path.read_bytes(), journal_of(path).read_bytes()) == (other, killed[1])
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_no_journal_and_nobody_waits_for_it(path, make):
+    make(journal_of(path))
+    with pytest.raises(FileFormatError, match=r"data\.journal: is not a journal of mcpframe"):
+        JournaledFile(path)
+    with pytest.warns(JournalWarning, match=r"data\.journal: is not a journal of mcpframe; it is left"):
+        assert committed(path) == path
+
+
+def test_a_journal_with_old_bytes_beyond_the_file_is_damaged(path, killed):
+    far = killed[1] + _span(1 << 62, (1 << 62) + 3, b"far")
+    journal_of(path).write_bytes(far)
+    with pytest.raises(FileFormatError, match=r"data\.journal: is damaged at byte"):
+        recover(path)
+    assert (path.read_bytes(), journal_of(path).read_bytes()) == (killed[0], far)
 
 
 def test_a_damaged_journal_changes_nothing_wherever_the_damage_is(path, killed):

@@ -229,6 +229,13 @@ def test_a_folder_that_does_not_exist_is_reported(tmp_path):
         save_problem(tmp_path / "nowhere" / "p.npz", dense_problem())
 
 
+def test_a_place_in_which_nothing_can_be_made_is_reported(tmp_path):
+    """Neither can what was begun be removed there: that must not be the error."""
+    (tmp_path / "file").touch()
+    with pytest.raises(FileFormatError, match=r"p\.npz: cannot be written .Not a directory"):
+        save_problem(tmp_path / "file" / "p.npz", dense_problem())
+
+
 def test_the_file_is_readable_to_whom_other_files_are(path):
     save_problem(path, dense_problem())
     other = path.with_name("other")

@@ -1,6 +1,7 @@
 """URDF files: what they say is in the model, what is wrong with them is named, what is left out is named."""
 
 import logging
+import os
 import sys
 
 import numpy as np
@@ -275,6 +276,17 @@ def test_a_mesh_is_found_above_the_file_and_is_not_opened(urdf, tmp_path, name):
     (geometry,) = load_urdf(file, merge_fixed=False).links[0].geometry
     assert geometry.shape.scale == (1.0, -1.0, 0.001)
     assert (tmp_path / "my_robot" / "meshes" / "hand.stl").samefile(geometry.shape.path)
+
+
+@pytest.mark.parametrize("within", ["", "my_robot"])
+def test_packages_elsewhere_are_looked_for_where_ros_has_them(urdf, tmp_path, monkeypatch, within):
+    hand = tmp_path / "ros" / "my_robot" / "hand.stl"
+    hand.parent.mkdir(parents=True)
+    hand.touch()
+    places = tmp_path / "none", hand.parents[1] / within
+    monkeypatch.setenv("ROS_PACKAGE_PATH", os.pathsep.join(map(str, places)))
+    file = urdf(robot(link("base", mesh("package://my_robot/hand.stl"))), "here/robot.urdf")
+    assert load_urdf(file).geometry[0].shape == Mesh(str(hand))
 
 
 def test_a_mesh_that_is_nowhere_keeps_its_name_and_is_named(urdf):

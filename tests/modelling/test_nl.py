@@ -151,6 +151,19 @@ def test_damaged_files_raise_no_foreign_error(written, rng):
             assert str(path) in said_of(path)
 
 
+def test_what_is_no_complementarity_model_of_pyomo_is_refused_by_its_name():
+    pytest.importorskip("pyomo")
+    import pyomo.environ as pe
+
+    model = pe.ConcreteModel(name="parabola")
+    model.x = pe.Var()
+    model.least = pe.Objective(expr=model.x**2)
+    with pytest.raises(mf.FileFormatError, match=r"^model 'parabola': .* has an objective"):
+        mf.from_pyomo(model)
+    with pytest.raises(mf.ModelError, match="str is not a ConcreteModel"):
+        mf.from_pyomo("parabola")
+
+
 def test_a_pyomo_model_is_taken_as_it_is():
     pytest.importorskip("pyomo")
     import pyomo.environ as pe

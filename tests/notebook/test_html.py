@@ -114,6 +114,13 @@ def test_a_run_shows_its_energies_as_curves(tmp_path):
     assert "none" in shown(Trajectory(about, StepBlock.without_rows(about.model)))
 
 
+def test_rounding_of_a_run_at_rest_is_drawn_as_a_flat_line():
+    text = html.curves(np.linspace(0.0, 1.0, 5), {"total": ("#777777", 1e-14 * np.arange(5))}, "J", 1e-7)
+    heights = [float(point.split(",")[1]) for point in text.split('points="')[1].split('"')[0].split()]
+    assert max(heights) - min(heights) < 0.1
+    assert "0 to 1e-07 J" in text
+
+
 def test_curves_lie_within_their_frame_and_leave_out_what_is_not_a_number():
     t = np.linspace(0.0, 2.0, 5)
     text = html.curves(t, {"a": ("#000", np.array([0.0, 1.0, np.nan, 3.0, 4.0]))}, "J")

@@ -146,3 +146,18 @@ def test_a_bad_setting_is_named_and_nothing_is_written(tmp_path, capsys, words, 
     assert main(["simulate", str(scene), "--out", str(tmp_path / "run"), *words]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_run_that_fails_before_its_first_step_leaves_nothing(tmp_path, exists):
+    """A mesh is read when the run begins: one that is nowhere fails with the recorder open."""
+    out = tmp_path / "runs" / "first"
+    if exists:
+        out.mkdir(parents=True)
+    lost = mf.shapes.Geometry(mf.shapes.Mesh("nowhere.stl"))
+    part = mf.Link("part", mass=1.0, inertia=np.eye(3), hinge=mf.Hinge("free"), geometry=(lost,))
+    model = mf.Model([part], geometry=[mf.shapes.Geometry(mf.shapes.Plane())])
+    with pytest.raises(mf.ModelError, match=r"nowhere\.stl: there is no such file"):
+        mf.simulate(mf.Scene(model), duration=0.01, out=out)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    assert out.exists() == exists

@@ -136,7 +136,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_killed_scheduler_is_told_in_words_with_what_is_kept(tmp_path):
+def test_a_killed_scheduler_is_told_in_words_with_what_is_kept(tmp_path, capfd):
     (tmp_path / "cluster.py").write_text(SCHEDULER)
     command = [sys.executable, str(tmp_path / "cluster.py")]
     quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
@@ -155,3 +155,4 @@ def test_a_killed_scheduler_is_told_in_words_with_what_is_kept(tmp_path):
     with Store.read(tmp_path / "out") as store:
         assert len(store) >= BEFORE_THE_KILL
         assert f"the {len(store)} rows so far are kept in {tmp_path / 'out'}" in str(raised.value)
+    assert "Traceback" not in capfd.readouterr().err

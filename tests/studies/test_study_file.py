@@ -302,6 +302,7 @@ SOON = 5.0
     [
         ('generator = "full"\nseeds = 2_000_000', "2000000 points of the grid"),
         ('generator = "full"\nsizes = -1', "size"),
+        ('generator = "monotone"\nsizes = 10_001', "sizes: 10001 is too large"),
         ('generator = "full"\nseeds = [-1]', "seed"),
         ('system = "pendulum"\nstates = 99_999_999_999', "cases"),
         ('system = "pendulum"\nparameters = { links = 99_999_999 }', "links = 99999999: at most 10,000"),

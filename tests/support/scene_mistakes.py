@@ -47,6 +47,8 @@ WHOLE = [
      "model.link[0].inertia", "three rows of three"),
     ('[[model.link]]\nname = "ball"\nmass = 2.0\ninertia = [1, 1, 1, 0, 0, true]\n', OptionError, 4,
      "model.link[0].inertia", "six"),
+    ('duration = 1.0\n[model]\nsystem = "sphere"\n', OptionError, 1, "duration",
+     r"belongs under \[stepping\]"),
     ('solver = "lemk"\n[model]\nsystem = "pendulum"\noptions = { links = 2 }\n', PluginError, 1,
      "solver", "did you mean 'lemke'"),
 ]  # fmt: skip

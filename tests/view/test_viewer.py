@@ -52,6 +52,8 @@ def wait_for(condition):
 def shown_at(viewer, k):
     viewer.clock.seek(float(viewer.stage.trajectory.time[k]))
     wait_for(lambda: viewer._shown == k)
+    with viewer.server.atomic():  # what is being shown is shown
+        pass
 
 
 def test_bodies_are_where_the_run_has_them(viewer, run):

@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -292,6 +293,11 @@ def _vertices(mesh: Mesh) -> Array:
         raise PluginError(
             f"mesh {mesh.path}: to read it takes trimesh: pip install 'mcpframe[robots]', or ignore the mesh"
         ) from None
+    if not Path(mesh.path).is_file():
+        raise ModelError(
+            f"mesh {mesh.path}: there is no such file; those of package:// are looked for in the folders "
+            "above the robot's file, and in ROS_PACKAGE_PATH"
+        )
     try:
         loaded = trimesh.load_mesh(mesh.path)
         vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)

@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from mcpframe.arrays import Array
-from mcpframe.exceptions import FileFormatError, OptionError
+from mcpframe.exceptions import FileFormatError, McpframeError, OptionError
+from mcpframe.io.folders import make_folder
 from mcpframe.io.journal import remove
 from mcpframe.scene.fingerprint import Fingerprints
 from mcpframe.scene.scene import Scene
 from mcpframe.simulation.recording.harvest import PROBLEMS
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.recorder import Recorder
-from mcpframe.simulation.recording.trajectory import FILE_NAME
+from mcpframe.simulation.recording.trajectory import FILE_NAME, Trajectory
 
 ANEW = "or start anew with overwrite=True (--overwrite)"
 FAILED_PROBLEM = "failed_problem.npz"
@@ -73,7 +74,7 @@ def open_recorder(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise OptionError(f"out: {folder}: is a file; give a folder")
-    made = made_folders(folder)
+    made = make_folder(folder, "out:")
     try:
         return _open_in(folder, scene, header, overwrite)
     except BaseException:
@@ -98,14 +99,22 @@ def _open_in(folder: Path, scene: Scene, header: Header, overwrite: bool) -> Rec
     return recorder
 
 
-def made_folders(folder: Path) -> list[Path]:
-    """Make a folder and those above it; return the new ones, innermost first."""
+@contextlib.contextmanager
+def begun(out: str | os.PathLike[str] | None) -> Iterator[None]:
+    """Leave nothing new behind where a run fails before its first step."""
+    folder = Path(os.devnull if out is None else out)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
+    is_new = not (folder / FILE_NAME).exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"out: {folder}: cannot be made a folder ({error.strerror})") from None
-    return made
+        yield
+    except Exception:
+        with contextlib.suppress(McpframeError, OSError):
+            stopped = (folder / FAILED_PROBLEM).exists()
+            if is_new and not stopped and len(Trajectory.load(folder)) <= 1:  # only where it starts from
+                for name in FILES:
+                    (folder / name).unlink(missing_ok=True)
+                remove_folders(made)
+        raise
 
 
 def remove_folders(made: Sequence[Path]) -> None:

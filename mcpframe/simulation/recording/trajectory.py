@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 FILE_NAME = "trajectory.h5"
 """What the file is called in the folder of a run."""
 COLUMNS = frozenset(about.name for about in columns(StepBlock))
+ROUNDING = 1e-9
+"""Share of its energy below which a run at rest shows a flat line, no noise."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,12 +104,13 @@ class Trajectory:
             "not solved": html.verdict(f"{failed} steps", good=False) if failed else "",
         }
         lowest = np.nanmin(self.potential_energy)
+        least = ROUNDING * float(np.nanmax(np.abs(self.total_energy)))
         energies = {
             "kinetic": ("#0072B2", self.kinetic_energy),
             "potential": ("#009E73", self.potential_energy - lowest),
             "total": ("#777777", self.total_energy - lowest),
         }
-        return html.card(f"Run of {self.model.name!r}", about, html.curves(self.time, energies, "J"))
+        return html.card(f"Run of {self.model.name!r}", about, html.curves(self.time, energies, "J", least))
 
     def plot(self, node: Node | str | None = None) -> Any:
         """Return motion, energy, contacts and solve time over time as a picture; needs matplotlib.

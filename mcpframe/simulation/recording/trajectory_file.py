@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from mcpframe.exceptions import FileFormatError
 from mcpframe.io.hdf5 import child_dataset, child_group
 from mcpframe.io.journal import JournaledFile
+from mcpframe.io.untrusted import first_line
 from mcpframe.multibody.model.model import Model
 from mcpframe.simulation.recording.header import Header
 from mcpframe.simulation.recording.steps import (
@@ -84,6 +85,7 @@ class TrajectoryFile:
         self._stream, self._file = stream, file
         self._datasets = places  # open all the time, so that their last chunks stay in memory
         self._in_memory = file.driver == "core"
+        self._n_kept = 0 if self._in_memory else self.n_steps
         # Runs at the latest when Python ends, for HDF5 must not be left to write to a stream that is gone.
         self._finish = weakref.finalize(self, _close, file, stream, commit=True)
 
@@ -100,7 +102,9 @@ class TrajectoryFile:
         try:
             made._commit()
         except OSError as error:
-            raise made._given_up(error) from None
+            failure = made._given_up(error)
+            path.unlink()  # which is empty
+            raise failure from None
         return made
 
     @staticmethod
@@ -181,12 +185,17 @@ class TrajectoryFile:
             self._stream.seek(0)
             self._stream.write(self._file.id.get_file_image())
         self._stream.commit()
+        self._n_kept = self.n_steps
 
     def _given_up(self, error: Exception) -> FileFormatError:
         """Close the file as it was after the last commit; return the error to raise."""
         self._finish.detach()
         _close(self._file, self._stream, commit=False)
-        return FileFormatError(f"{self.path}: cannot be written ({error})")
+        kept = (
+            f"{self._n_kept} steps are kept, and the same run goes on" if self._n_kept else "nothing is kept"
+        )
+        said = f"cannot be written ({first_line(error)}); is the disk full? Make room; {kept}"
+        return FileFormatError(f"{self.path}: {said}")
 
     def _leave_memory(self) -> None:
         """Go on with the file on disk, which has all that the one in memory has."""

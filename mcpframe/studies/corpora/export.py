@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mcpframe.exceptions import OptionError, ProblemError
 from mcpframe.io.fclib import FclibRecord, save_fclib
+from mcpframe.io.folders import make_folder
 from mcpframe.io.npz import save_problem
 from mcpframe.io.records import Record
 from mcpframe.problem.friction import FrictionProblem
@@ -73,7 +74,7 @@ def _each(
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise OptionError(f"{place}: is not an empty folder; give a new one")
-    place.mkdir(parents=True, exist_ok=True)
+    make_folder(place, "--out")
     exported = Exported([], [])
     for number, record in enumerate(records):
         path = place / f"{number:06d}{ending}"

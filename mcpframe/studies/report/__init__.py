@@ -42,6 +42,9 @@ def write_report(
     text, words = page(results, tables), summary(results, tables)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        for name in ("report.html", "report.md", "report.png"):
+            if (folder / name).is_symlink():  # the folder may be a stranger's: nothing is written elsewhere
+                (folder / name).unlink()
         (folder / "report.html").write_text(text, encoding="utf-8")
         (folder / "report.md").write_text(words, encoding="utf-8")
         draw(results, folder / "report.png")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mcpframe.exceptions import FileFormatError, OptionError, PluginError, nearest
+from mcpframe.io.folders import make_folder
 from mcpframe.io.locks import try_lock
 from mcpframe.io.npz import opened_fields, replacing
 from mcpframe.io.trust import Code
@@ -178,9 +179,8 @@ def _telling_of(store: Store, folder: Path) -> Iterator[None]:
     try:
         yield
     except (FileFormatError, WorkerError) as error:
-        raise type(error)(
-            f"{error}; the {len(store)} rows so far are kept in {folder}, and the same command goes on"
-        ) from None
+        kept = f"the {len(store)} rows so far are kept in {folder}" if len(store) else "no row is kept yet"
+        raise type(error)(f"{error}; {kept}, and the same command goes on") from None
 
 
 def _summary(rows: list[Row]) -> tuple[object, ...]:
@@ -251,7 +251,7 @@ def _save_failure(row: Row, problem: bytes, folder: Path) -> str:
     """Write the problem of a failed row, once for all solvers; return where, seen from the folder."""
     place = Path(FAILURES) / f"{file_name(f'{row.case}-{row.formulation}')}.npz"
     if not (folder / place).exists():
-        _make_folder(folder / FAILURES)
+        make_folder(folder / FAILURES, "--out")
         with replacing(folder / place) as stream:
             stream.write(problem)
     return place.as_posix()
@@ -275,7 +275,7 @@ def _save_run(study: Study, folder: Path, run: Recorded) -> None:
         name = study.sources[run.source].name
         raise OptionError(f"problems {name!r}: its scene did not run to the end: {run.reason}")
     path = _run_file(study, folder, run.source, run.group)
-    _make_folder(path.parent)
+    make_folder(path.parent, "--out")
     with replacing(path) as stream:
         np.savez(stream, **run.recording)  # type: ignore[arg-type]
 
@@ -299,18 +299,11 @@ def _run_file(study: Study, folder: Path, s: int, g: int) -> Path:
     return folder / RECORDINGS / f"{file_name(study.sources[s].name)}-{g:03d}.npz"
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OptionError(f"--out {folder}: cannot be made a folder ({error.strerror})") from None
-
-
 @contextlib.contextmanager
 def _begun(folder: Path) -> Iterator[None]:
     """Make a folder; where nothing comes of the study, it goes again, with what was begun in it."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    _make_folder(folder)
+    make_folder(folder, "--out")
     try:
         yield
     except Exception:
@@ -334,7 +327,7 @@ def _has_rows(folder: Path) -> bool:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Refuse to work in a folder where another run is at work."""
-    with (folder / LOCK).open("w") as stream:
+    with (folder / LOCK).open("a") as stream:  # not "w": a link of that name would empty another file
         if not try_lock(stream):
             raise OptionError(f"--out {folder}: another run is at work there; wait for it, or give another")
         yield

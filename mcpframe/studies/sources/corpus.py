@@ -14,6 +14,7 @@ from pydantic import Field
 
 from mcpframe.exceptions import FileFormatError, OptionError, nearest
 from mcpframe.io.corpus import Corpus
+from mcpframe.io.folders import make_folder
 from mcpframe.io.records import parsed
 from mcpframe.studies.file_names import is_within
 from mcpframe.studies.sources.source import GIVEN, AbstractSource, Case, Group, Place, plain, within
@@ -67,7 +68,7 @@ class CorpusSource(AbstractSource):
         if not self.is_ready(place):
             self._check_place(place)
             path = place.folder / self.corpus
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent, f"corpus = {self.corpus!r}:")
             recipes().make_corpus(self.recipe, path, size=self.size, progress=progress).close()
         with within(f"problems {self.name!r}"):
             self._check_choice(place)

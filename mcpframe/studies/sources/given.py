@@ -34,6 +34,8 @@ from mcpframe.studies.study.row import Label
 
 EXACT = 0
 """Friction directions that stand for the exact cone."""
+LARGEST = 10_000
+"""Rows of a class, contacts of a family: their matrices are dense, 800 MB of 10,000 rows."""
 CONE = "directions of a friction cone given exactly, 0 for the exact cone; a list is a grid"
 
 
@@ -147,6 +149,9 @@ class GeneratorSource(AbstractSource):
             values = grid[key] if isinstance(grid[key], (list, range)) else [grid[key]]
             if min(values) < 0:
                 raise OptionError(f"{key}s: {min(values)} is negative")
+        largest = self.sizes if isinstance(self.sizes, int) else max(self.sizes)
+        if largest > LARGEST:
+            raise OptionError(f"sizes: {largest} is too large for a dense problem; at most {LARGEST:,}")
         smallest = self.sizes if isinstance(self.sizes, int) else min(self.sizes)
         few = {**grid, "size": smallest, "seed": grid["seed"][0]}
         for point in points(few):

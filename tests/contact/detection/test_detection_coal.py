@@ -231,7 +231,7 @@ def test_meshes_that_cannot_be_read_or_have_no_volume_are_named(tmp_path):
     for path, message in (
         (flat, "no volume"),
         (broken, "cannot be read"),
-        (tmp_path / "none.obj", "cannot be read"),
+        (tmp_path / "none.obj", "there is no such file"),
     ):
         model = Model([free_link("part", Mesh(str(path)))], geometry=[Geometry(Plane())])
         with pytest.raises(ModelError, match=rf"{path.name}.*{message}"):

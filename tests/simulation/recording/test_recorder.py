@@ -321,6 +321,7 @@ def test_a_full_disk_is_an_error_and_what_was_flushed_stays(path):
     assert finished.returncode == 0, finished.stderr
     message, flushed = finished.stdout.splitlines()
     assert "trajectory.h5: cannot be written (" in message
+    assert f"is the disk full? Make room; {flushed} steps are kept, and the same run goes on" in message
     assert_same_steps(Trajectory.load(path).steps, steps(header().model, int(flushed)))
     assert int(flushed) > 3
     assert list(path.parent.iterdir()) == [path]

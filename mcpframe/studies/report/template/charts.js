@@ -180,7 +180,7 @@ const Charts = (() => {
     if (!view.tol) return {};
     const [a, b] = along === "x" ? ["x", "y"] : ["y", "x"];
     const line = { type: "line", [`${a}0`]: view.tol, [`${a}1`]: view.tol, [`${b}ref`]: "paper", [`${b}0`]: 0, [`${b}1`]: 1, line: { color: "#222", width: 1, dash: "dash" } };
-    const text = along === "x" ? { x: Math.log10(view.tol), xanchor: "right", y: 1, yref: "paper", yanchor: "bottom" } : { y: Math.log10(view.tol), yanchor: "bottom", x: 1, xref: "paper", xanchor: "right" };
+    const text = along === "x" ? { x: Math.log10(view.tol), xanchor: "right", y: 0, yref: "paper", yanchor: "bottom" } : { y: Math.log10(view.tol), yanchor: "top", x: 0, xref: "paper", xanchor: "left" };
     return { shapes: [line], annotations: [{ ...text, text: "tolerance", showarrow: false, font: { size: 11 } }] };
   }
 

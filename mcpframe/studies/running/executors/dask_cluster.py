@@ -30,6 +30,7 @@ CONNECT_LIMIT = 30.0
 """Seconds in which a scheduler must answer and have a worker."""
 LOOPBACK, ANY_PORT = "127.0.0.1", 0
 
+_CLIENT_LOG = logging.getLogger("distributed.client")
 _here = threading.local()
 
 
@@ -48,7 +49,7 @@ class Dask:
             raise OptionError(f"workers = {workers}: the cluster at {scheduler} has the workers it has")
         self.scheduler, self.workers = scheduler, workers
         self._exit = contextlib.ExitStack()
-        self._exit.enter_context(_quiet("distributed.client"))  # it would log what is raised here in words
+        self._exit.enter_context(_quiet(_CLIENT_LOG))  # it would log what is raised here in words
         self.client = self._exit.enter_context(contextlib.closing(self._connected()))
         found = self.client.run(provenance)
         self._provenance = _agreed(found)
@@ -85,6 +86,7 @@ class Dask:
                     heads[following] = rest
                     pending.add(following)
         except (CancelledError, CommClosedError) as error:  # as dask has it when the connection is lost
+            _CLIENT_LOG.addFilter(lambda record: False)  # it tries again, and logs that it is stopped
             raise WorkerError(
                 f"the dask scheduler at {self._address()} is gone ({_first_line(error)})"
             ) from None
@@ -140,9 +142,8 @@ def local_cluster(workers: int) -> Any:
 
 
 @contextlib.contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def _quiet(logger: logging.Logger) -> Iterator[None]:
     """Keep a logger silent meanwhile."""
-    logger = logging.getLogger(name)
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
