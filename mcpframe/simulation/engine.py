@@ -76,9 +76,9 @@ FIRST_CAPACITY = 16
 """Contacts and limits that there is room for at first."""
 MOST_CONTACTS = 1500
 """Contacts whose dense problem, some gigabyte, can be held."""
-PILE_FROM = 24
+PILE_FROM = 14
 """Contacts from which on an island of free bodies is solved on sparse arrays, see `simulation.piles`: fewer
-have answers to rounding, by pivots, in no more time."""
+have answers to rounding, by pivots, in as little time."""
 
 
 AWAKE_WITH = (

@@ -15,7 +15,7 @@ from mcpframe.simulation.memory import slots as run_at
 from mcpframe.simulation.piles import push
 from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.judging import write_point
-from mcpframe.simulation.piles.solving import solve_pile
+from mcpframe.simulation.piles.solving import LATER, solve_pile
 from mcpframe.simulation.piles.stating import contact_map, stated
 from mcpframe.simulation.rules import ROUGH_TOL
 from mcpframe.simulation.simulate import RunStoppedError
@@ -121,6 +121,19 @@ def test_trials_are_solved_as_well_as_they_are_judged_and_what_is_taken_to_the_t
     assert np.nanmax(run.certificate) < TOL
     assert run.penetration.max() < 3e-6
     assert (run.impacts.energy_after <= run.impacts.energy_before * (1 + 1e-12)).all()
+
+
+def test_what_is_taken_of_piles_keeps_well_within_the_tolerance_for_its_certificate(monkeypatch):
+    left = []
+
+    def solve(I, X, columns, blocks, warm, tol):
+        solved = solve_pile(I, X, columns, blocks, warm, tol)
+        left.append((tol, float(X[at.RESIDUAL])))
+        return solved
+
+    monkeypatch.setattr(push, "solve_pile", solve)
+    mf.simulate(spheres(27, scheme="event_driven", duration=0.2))
+    assert max(residual for tol, residual in left if tol == TOL) <= LATER * TOL
 
 
 def test_a_pile_of_spheres_comes_down_with_every_step_certified():

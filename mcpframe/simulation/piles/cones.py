@@ -38,8 +38,31 @@ def half_angle(edges):
 
 
 @inline
+def facing(v, edges):
+    """Return what is along n, t_1, t_2 along n and the normals of the edges, where there are four."""
+    if edges != 4:
+        return v
+    return v[0], HALF_ROOT * (v[1] + v[2]), HALF_ROOT * (v[2] - v[1])
+
+
+@inline
+def turned_back(v, edges):
+    """Return what is along n and the normals of four edges along n, t_1, t_2."""
+    if edges != 4:
+        return v
+    return v[0], HALF_ROOT * (v[1] - v[2]), HALF_ROOT * (v[1] + v[2])
+
+
+@inline
+def between(x, half):
+    """Return x within [-half, half], by how much that follows x, and on which side x is beyond."""
+    r = max(-half, min(half, x))
+    return r, (1.0 if r == x else 0.0), (0.0 if r == x else math.copysign(1.0, x))
+
+
+@inline
 def onto_disc(x, y, radius, edges):
-    """Return the projection on a disc, or polygon, of a radius, and its derivatives.
+    """Return the projection on a disc, or polygon, of a radius, and its derivatives; all is `facing` it.
 
     (r_1, r_2), dr_1/dx, dr_1/dy = dr_2/dx, dr_2/dy, and (r_1, r_2) by the radius where it matters, else 0.
     """
@@ -51,6 +74,10 @@ def onto_disc(x, y, radius, edges):
             return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
         x, y, share = x / far, y / far, radius / far
         return radius * x, radius * y, share * y * y, -share * x * y, share * x * x, x, y
+    if edges == 4:  # a square: rounding of what slides along one normal does not reach the other
+        r_x, by_x, side_x = between(x, HALF_ROOT * radius)
+        r_y, by_y, side_y = between(y, HALF_ROOT * radius)
+        return r_x, r_y, by_x, 0.0, by_y, HALF_ROOT * side_x, HALF_ROOT * side_y
     distance, reach = half_angle(edges)
     if x * x + y * y <= (radius * distance) * (radius * distance):
         return x, y, 1.0, 0.0, 1.0, 0.0, 0.0
@@ -68,22 +95,26 @@ def onto_disc(x, y, radius, edges):
 
 @inline
 def onto_cone(x, mu, leans, edges):
-    """Return x with its tangents drawn into the disc of radius mu (x_n+ + leans) [Alart and Curnier 1991].
+    """Return x, `facing` the cone, drawn into it: tangents into the disc of radius mu (x_n+ + leans).
 
-    Open contacts have no impulse at all, unless friction leans on others than their own.
+    [Alart and Curnier 1991]. Open contacts have no impulse at all, unless friction leans on others than their
+    own. What is returned is along n, t_1, t_2.
     """
     normal = max(x[0], 0.0)
     t = onto_disc(x[1], x[2], mu * (normal + leans), edges)
-    return normal, t[0], t[1]
+    return turned_back((normal, t[0], t[1]), edges)
 
 
 @inline
 def slopes(x, mu, leans, edges):
-    """Return the derivative of `onto_cone` by rows: the first column, and the block of the tangents."""
+    """Return the derivative of `onto_cone` along n, t_1, t_2: the first column, and the tangents' block."""
     closed = x[0] > 0.0
     t = onto_disc(x[1], x[2], mu * (max(x[0], 0.0) + leans), edges)
-    by_normal = mu if closed else 0.0
-    return 1.0 if closed else 0.0, by_normal * t[5], by_normal * t[6], t[2], t[3], t[4]
+    _, by_1, by_2 = turned_back((0.0, t[5], t[6]), edges)
+    by_normal, block = mu if closed else 0.0, (t[2], t[3], t[4])
+    if edges == 4:  # Q* diag(a, b) Q, turned by half a right angle
+        block = 0.5 * (t[2] + t[4]), 0.5 * (t[2] - t[4]), 0.5 * (t[2] + t[4])
+    return 1.0 if closed else 0.0, by_normal * by_1, by_normal * by_2, block[0], block[1], block[2]
 
 
 @inline

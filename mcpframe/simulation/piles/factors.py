@@ -1,13 +1,14 @@
 """Factors of a pile's matrix, K = L U by blocks of six, row after row [George and Liu 1981].
 
-Where friction slides K is not symmetric, but its pattern is. Pivots are taken within the blocks of bodies.
+Where friction slides K is not symmetric, but its pattern is. Within the blocks of bodies pivots are taken as
+they come: but for friction that slides a block is 1 and a sum of squares.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
 
 from mcpframe.jit import callee, inline
-from mcpframe.jit.lanes import get, load, put, store, total, zero
+from mcpframe.jit.lanes import get, load, put, store, total, vector, zero
 from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.slots import BLOCK, PAIR
 
@@ -40,31 +41,35 @@ def multiply_into(V, target, right):
         store(V, row + 4, second)
 
 
+@inline
+def unit(k):
+    """Return row k of the identity, in two halves."""
+    e = vector(1.0 if k % 3 == 0 else 0.0, 1.0 if k % 3 == 1 else 0.0, 1.0 if k % 3 == 2 else 0.0)
+    return (e, zero()) if k < 3 else (zero(), e)
+
+
 @callee
 def invert(V, o):
-    """Invert a block in place by Gauss and Jordan, the largest pivot of all rows first; return success."""
-    done = 0
-    for _ in range(6):
-        best, size = -1, 0.0
-        for i in range(6):
-            pivot = abs(get(V, o + PAIR * i + i + i // 3))
-            if (done >> i) & 1 == 0 and pivot > size:
-                best, size = i, pivot
-        if best < 0:
+    """Invert a block in place by Gauss and Jordan, pivots as they come; return success.
+
+    In lanes alone: numbers that are written one by one and read together make the processor wait.
+    """
+    ones = vector(1.0, 1.0, 1.0)
+    for k in range(6):
+        row, e = o + PAIR * k, unit(k)
+        pivot = get(V, row + k + k // 3)
+        if pivot == 0.0:
             return False
-        done |= 1 << best
-        column, row = best + best // 3, o + PAIR * best
-        pivot = get(V, row + column)
-        put(V, row + column, 1.0)
-        store(V, row, (1.0 / pivot) * load(V, row))
-        store(V, row + 4, (1.0 / pivot) * load(V, row + 4))
+        rest, share = (ones - e[0], ones - e[1]), 1.0 / pivot
+        first = share * (rest[0] * load(V, row) + e[0])
+        second = share * (rest[1] * load(V, row + 4) + e[1])
         for i in range(6):
-            if i != best:
-                other = o + PAIR * i
-                factor = get(V, other + column)
-                put(V, other + column, 0.0)
-                store(V, other, load(V, other) - factor * load(V, row))
-                store(V, other + 4, load(V, other + 4) - factor * load(V, row + 4))
+            other = o + PAIR * i
+            factor = get(V, other + k + k // 3)
+            store(V, other, rest[0] * load(V, other) - factor * first)
+            store(V, other + 4, rest[1] * load(V, other + 4) - factor * second)
+        store(V, row, first)
+        store(V, row + 4, second)
     return True
 
 

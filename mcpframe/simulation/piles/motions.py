@@ -6,34 +6,38 @@ from __future__ import annotations
 import math
 
 from mcpframe.jit import callee, inline
-from mcpframe.jit.lanes import get, put
+from mcpframe.jit.lanes import get, put, total, zero
 from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.slots import PAIR, body_of, row_at, three_of
-from mcpframe.spatial.algebra import inner, load_pair, plus, scaled, store_pair
+from mcpframe.spatial.algebra import load_pair, plus, scaled, store_pair
 
 
 @inline
 def velocity(pile, part, c):
     """Return u = J y + q of contact c, along n, t_1 and t_2, for motions y."""
-    u = three_of(pile, at.FREE, c)
-    a, b = body_of(pile, c, 0), body_of(pile, c, 1)
-    if a >= 0:
-        y, o = load_pair(pile.X, pile.I[part] + PAIR * a), row_at(pile, c, 0, 0)
-        u = add_rows(pile, u, y, o)
-    if b >= 0:
-        y, o = load_pair(pile.X, pile.I[part] + PAIR * b), row_at(pile, c, 1, 0)
-        u = add_rows(pile, u, y, o)
-    return u
+    return seen(pile, part, c, three_of(pile, at.FREE, c))
 
 
 @inline
-def add_rows(pile, u, y, o):
-    """Return u and what the rows from o on see of a motion."""
-    X = pile.X
+def seen(pile, part, c, u):
+    """Return u and J y of contact c."""
+    lanes = zero(), zero(), zero()
+    for side in range(2):
+        b = body_of(pile, c, side)
+        if b >= 0:
+            y = load_pair(pile.X, pile.I[part] + PAIR * b)
+            lanes = add_rows(pile, lanes, y, row_at(pile, c, side, 0))
+    return u[0] + total(lanes[0]), u[1] + total(lanes[1]), u[2] + total(lanes[2])
+
+
+@inline
+def add_rows(pile, lanes, y, o):
+    """Add to lanes what the rows from o on see of a motion."""
+    n, t_1, t_2 = load_pair(pile.X, o), load_pair(pile.X, o + PAIR), load_pair(pile.X, o + 2 * PAIR)
     return (
-        u[0] + inner(load_pair(X, o), y),
-        u[1] + inner(load_pair(X, o + PAIR), y),
-        u[2] + inner(load_pair(X, o + 2 * PAIR), y),
+        lanes[0] + n[0] * y[0] + n[1] * y[1],
+        lanes[1] + t_1[0] * y[0] + t_1[1] * y[1],
+        lanes[2] + t_2[0] * y[0] + t_2[1] * y[1],
     )
 
 

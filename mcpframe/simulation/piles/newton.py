@@ -6,8 +6,13 @@ where nothing moves. A proximal step keeps r near r_k there,
     r = P(r_k - u(y) / (ε w)),   y = J* r,   P of `cones`, w the size of W at the contact:
 
 as many equations as motions, with the matrix 1 + J* (P' / ε w) J, which has a block for every two bodies that
-touch. Where r = r_k the friction problem is solved. ε falls and rises by the rule of
-`mcpframe.solving.proximal`; `mcpframe.solvers.cone.sparse.proximal` does the same for round cones.
+touch. They are solved for what the step changes, with u_k = J y_k + q,
+
+    d = J* (P(r_k - (u_k + J d) / (ε w)) - r_k),
+
+for the rounding of u_k, which is divided by ε, is the same in all of them. Where r = r_k the friction problem
+is solved. ε falls and rises by the rule of `mcpframe.solving.proximal`;
+`mcpframe.solvers.cone.sparse.proximal` does the same for round cones.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,7 +23,7 @@ import math
 from mcpframe.jit import callee, inline
 from mcpframe.jit.lanes import get, load, put, store
 from mcpframe.simulation.piles import slots as at
-from mcpframe.simulation.piles.cones import onto_cone, slopes
+from mcpframe.simulation.piles.cones import facing, onto_cone, slopes
 from mcpframe.simulation.piles.factors import factor, solve
 from mcpframe.simulation.piles.judging import residual
 from mcpframe.simulation.piles.motions import (
@@ -28,6 +33,7 @@ from mcpframe.simulation.piles.motions import (
     minus,
     move,
     push,
+    seen,
     size_of,
     velocity,
 )
@@ -35,56 +41,63 @@ from mcpframe.simulation.piles.slots import BLOCK, PAIR, put_three_of, row_at, t
 from mcpframe.solving.proximal import HALVINGS, MOST_EPS, MOST_STEPS, SUFFICIENT, next_eps
 from mcpframe.spatial.algebra import load_pair, plus, scaled
 
-LEAST_EPS = 1e-6
-"""Below it, what rounding of u does to u / ε is more than the tolerance asks."""
-EXACT, ROUNDING, CLOSE = 1e-13, 1e-17, 1e-2
-"""Size of y - J* r, beside that of y, that ends Newton's method, or so much by ε: what rounding leaves; or so
-much of what the proximal step changes, times ε."""
+LEAST_EPS = 1e-8
+"""Below it, rounding within linear systems is more than Newton's method can bear."""
+EXACT, CLOSE = 1e-13, 1e-2
+"""Miss of the equations, beside the size of y, that ends Newton's method: what rounding leaves; or so much of
+what the proximal step changes, times ε."""
 LEAPS, CREEPING, HARMLESS = 40, 0.5, 1.001
 """How often the way along a self-stress is doubled; the share that a step brings the residual down to at
 least, if load does not creep; by how much a leap may make the residual larger."""
+NOTHING = 0.0, 0.0, 0.0
 PATIENCE = 2
 """Steps in a row that creep, after which a residual that is small enough is not made smaller."""
 
 
 @callee
 def sweep(pile):
-    """Give every contact in turn the impulse that its law asks for beside those of others [Moreau 1988]."""
-    I, X = pile.I, pile.X
+    """Give every contact in turn the impulse that its law asks for beside those of others [Moreau 1988].
+
+    One of the first half and one of the second in turns: contacts that follow each other share bodies, and
+    the processor would wait for one before it can begin with the next.
+    """
+    I, X, n = pile.I, pile.X, pile.I[at.N_CONTACTS]
     put(I, at.N_SWEEPS, I[at.N_SWEEPS] + 1)
-    for c in range(I[at.N_CONTACTS]):
+    for k in range(n):
+        c = k // 2 + (k % 2) * ((n + 1) // 2)
         mu, leans, edges = cone_of(pile, c)
         r, u, o = three_of(pile, at.R, c), velocity(pile, at.Y, c), I[at.WEIGHT] + 4 * c
-        along, across = get(X, o), max(get(X, o + 1), get(X, o + 2))
-        x = r[0] - u[0] / along, r[1] - u[1] / across, r[2] - u[2] / across
-        new = onto_cone(x, mu, leans, edges)
+        along, across = 1.0 / get(X, o), 1.0 / max(get(X, o + 1), get(X, o + 2))
+        x = r[0] - along * u[0], r[1] - across * u[1], r[2] - across * u[2]
+        new = onto_cone(facing(x, edges), mu, leans, edges)
         put_three_of(pile, at.R, c, new)
         push(pile, at.Y, c, minus(new, r))
 
 
 @inline
-def ahead(pile, motions, c, eps):
-    """Return r_k - u / (ε w) of contact c."""
-    r, u = three_of(pile, at.R, c), velocity(pile, motions, c)
-    stiff = 1.0 / (eps * get(pile.X, pile.I[at.WEIGHT] + 4 * c + 3))
-    return r[0] - stiff * u[0], r[1] - stiff * u[1], r[2] - stiff * u[2]
+def ahead(pile, gone, c, eps):
+    """Return r_k - (u_k + J d) / (ε w) of contact c, facing its cone."""
+    edges, stiff = cone_of(pile, c)[2], 1.0 / (eps * get(pile.X, pile.I[at.WEIGHT] + 4 * c + 3))
+    r, u = facing(three_of(pile, at.R, c), edges), facing(three_of(pile, at.BASE, c), edges)
+    du = facing(seen(pile, gone, c, NOTHING), edges)
+    return r[0] - stiff * (u[0] + du[0]), r[1] - stiff * (u[1] + du[1]), r[2] - stiff * (u[2] + du[2])
 
 
 @callee
-def miss(pile, motions, eps):
-    """Write r of the motions y to R_NEW, y - J* r to MISS; return its size, and the largest change of r."""
+def miss(pile, gone, eps):
+    """Write r of d to R_NEW, d - J* (r - r_k) to MISS; return its size, and the largest change of r."""
     I, X, change = pile.I, pile.X, 0.0
     clear(pile, at.MISS)
     for c in range(I[at.N_CONTACTS]):
         mu, leans, edges = cone_of(pile, c)
-        new = onto_cone(ahead(pile, motions, c, eps), mu, leans, edges)
+        new = onto_cone(ahead(pile, gone, c, eps), mu, leans, edges)
         put_three_of(pile, at.R_NEW, c, new)
-        push(pile, at.MISS, c, new)
         moved = minus(new, three_of(pile, at.R, c))
+        push(pile, at.MISS, c, moved)
         change = max(change, max(abs(moved[0]), max(abs(moved[1]), abs(moved[2]))))
     size = 0.0
     for i in range(PAIR * I[at.N_BODIES]):
-        off = get(X, I[motions] + i) - get(X, I[at.MISS] + i)
+        off = get(X, I[gone] + i) - get(X, I[at.MISS] + i)
         put(X, I[at.MISS] + i, off)
         size += off * off
     return math.sqrt(size), change
@@ -112,7 +125,7 @@ def add_block(pile, entry, left, right, stiff, slope):
 
 @callee
 def write_matrix(pile, eps):
-    """Write 1 + J* (P' / ε w) J at the motions Y."""
+    """Write 1 + J* (P' / ε w) J at GONE."""
     I, X, V = pile.I, pile.X, pile.blocks
     for i in range(BLOCK * I[at.N_ENTRIES]):
         put(V, i, 0.0)
@@ -121,7 +134,7 @@ def write_matrix(pile, eps):
             put(V, get(I, I[at.DIAGONAL] + i) * BLOCK + PAIR * a + a + a // 3, 1.0)
     for c in range(I[at.N_CONTACTS]):
         mu, leans, edges = cone_of(pile, c)
-        slope = slopes(ahead(pile, at.Y, c, eps), mu, leans, edges)
+        slope = slopes(ahead(pile, at.GONE, c, eps), mu, leans, edges)
         stiff = 1.0 / (eps * get(X, I[at.WEIGHT] + 4 * c + 3))
         if slope[0] == 0.0 and slope[3] == 0.0 and slope[5] == 0.0:
             continue
@@ -133,7 +146,7 @@ def write_matrix(pile, eps):
 
 @callee
 def newton_step(pile, eps, size):
-    """Go from Y as far along Newton's step as makes the miss smaller; return success, miss and change."""
+    """Go from GONE as far along Newton's step as makes the miss smaller; return success, miss and change."""
     write_matrix(pile, eps)
     if not factor(pile):
         return False, size, 0.0
@@ -143,10 +156,10 @@ def newton_step(pile, eps, size):
     solve(pile, at.STEP)
     share = 1.0
     for _ in range(HALVINGS):
-        copy_motions(pile, at.Y, at.Y_TRIAL, at.STEP, share)
+        copy_motions(pile, at.GONE, at.Y_TRIAL, at.STEP, share)
         new, change = miss(pile, at.Y_TRIAL, eps)
         if new < (1.0 - SUFFICIENT * share) * size:
-            copy_motions(pile, at.Y_TRIAL, at.Y, at.STEP, 0.0)
+            copy_motions(pile, at.Y_TRIAL, at.GONE, at.STEP, 0.0)
             return True, new, change
         share *= 0.5
     return False, size, 0.0
@@ -155,15 +168,18 @@ def newton_step(pile, eps, size):
 @callee
 def proximal_step(pile, eps):
     """Find r = P(r_k - u / (ε w)) from Y; return how many systems it took, and whether it was found."""
-    size, change = miss(pile, at.Y, eps)
-    exact = max(EXACT, ROUNDING / eps) * (1.0 + size_of(pile, at.Y))
+    for c in range(pile.I[at.N_CONTACTS]):
+        put_three_of(pile, at.BASE, c, velocity(pile, at.Y, c))
+    clear(pile, at.GONE)
+    size, change = miss(pile, at.GONE, eps)
+    exact = EXACT * (1.0 + size_of(pile, at.Y))
     goal = max(exact, CLOSE * eps * min(1.0, change))
     for step in range(MOST_STEPS):
         if size <= goal:
             return step, True
         better, size, change = newton_step(pile, eps, size)
         if not better:
-            miss(pile, at.Y, eps)
+            miss(pile, at.GONE, eps)
             return step + 1, size <= 10.0 * exact
     return MOST_STEPS, size <= goal
 
@@ -176,6 +192,7 @@ def take_new(pile):
         put_three_of(pile, at.CREEP, c, minus(new, three_of(pile, at.R, c)))
         put_three_of(pile, at.R, c, new)
     move(pile, at.Y_TRIAL, at.R)
+    copy_motions(pile, at.Y_TRIAL, at.Y, at.STEP, 0.0)
     return residual(pile, at.Y_TRIAL, at.R)
 
 
@@ -186,7 +203,7 @@ def go_farther(pile, far):
         mu, leans, edges = cone_of(pile, c)
         r, creep = three_of(pile, at.R, c), three_of(pile, at.CREEP, c)
         x = r[0] + far * creep[0], r[1] + far * creep[1], r[2] + far * creep[2]
-        put_three_of(pile, at.R_NEW, c, onto_cone(x, mu, leans, edges))
+        put_three_of(pile, at.R_NEW, c, onto_cone(facing(x, edges), mu, leans, edges))
     move(pile, at.Y_TRIAL, at.R_NEW)
     return residual(pile, at.Y_TRIAL, at.R_NEW)
 

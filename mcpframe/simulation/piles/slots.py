@@ -38,11 +38,12 @@ EDGES, MU, LEANS = integers("contact"), doubles("contact"), doubles("contact")
 JACOBIAN, FREE, WEIGHT = doubles("contact", ROWS), doubles("contact", 4), doubles("contact", 4)
 """Rows of both bodies along n, t_1, t_2; velocities without impulses, shifts included; diagonal of W, and its
 mean."""
-R, R_NEW, R_BEST, CREEP = (doubles("contact", 4) for _ in range(4))
-"""CREEP: what the last proximal step has changed r by."""
+R, R_NEW, R_BEST, CREEP, BASE = (doubles("contact", 4) for _ in range(5))
+"""CREEP: what the last proximal step has changed r by; BASE: u where it began."""
 # Bodies: number in the tree; number here, of every body of the tree; motions, misses, steps.
 BODY, LOCAL = integers("body"), integers("all_body")
-Y, Y_TRIAL, MISS, STEP, Y_BEST = (doubles("body", PAIR) for _ in range(5))
+Y, GONE, Y_TRIAL, MISS, STEP, Y_BEST = (doubles("body", PAIR) for _ in range(6))
+"""GONE: how far Newton's method has come in a proximal step."""
 INERTIA = doubles("body", 16)
 """L^-1 by rows of three in four lanes, and m^-½."""
 # The matrix: the order in which bodies are eliminated and its inverse; neighbours as sets; where rows begin
