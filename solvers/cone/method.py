@@ -53,8 +53,9 @@ FINER = 0.05
 SWEEP_SECONDS, STEP_SECONDS = 1e-9, 1e-9
 """Of all that the compiled chain may do: per entry of W and sweep, and per n³ and linear system."""
 MOST_SWEEPS, MOST_STEPS = 2300, 920
-SEARCH_ROWS = 6000
-"""Rows up to which path following tries what the sparse route has left; a step of it costs a factor."""
+SEARCH_ROWS = 3000
+"""Rows up to which path following tries what the sparse route has left. A step of it costs a factor, and in
+larger piles the path turns so often that thousands of steps end at a smoothing of 1e-3."""
 BRIEF = 0.2
 """Share of the time left that the chain may take at the worst for a solve without an alarm, which costs a
 thread, 200 µs."""
