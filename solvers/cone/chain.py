@@ -1,7 +1,7 @@
 """The dense method as a whole: sweeps and Newton's method, then the interior point, then what else may help.
 
 1. From the last answer, where there is one: Newton's method on modes alone.
-2. Sweeps from zero, Newton; where that fails six times as many sweeps, twice (not for many contacts,
+2. Sweeps from zero, Newton; where that fails three times as many sweeps, twice (not for many contacts,
    whose sweeps cost more than an interior point).
 3. Interior point, with Newton tried whenever the gap has closed by another hundredth.
 4. Proximal steps from the best point so far: heaps, whose redundant contacts bear self-stress.
@@ -35,16 +35,17 @@ from mcpframe.solvers.cone.units import (
 from mcpframe.solving.proximal import MOST_EPS
 from mcpframe.solving.stages import SOLVE_CONES
 
-SWEEPS, MORE_SWEEPS, ROUNDS = 2, 6, 3
+SWEEPS, MORE_SWEEPS, ROUNDS = 2, 3, 3
 """Sweeps of the first round, by how many times more the next ones have, and how many rounds there are. Two
-find most modes, Newton the others: up to 16 contacts a third faster than ten, and as many are solved."""
+find most modes, Newton the others: up to 16 contacts a third faster than ten, and as many are solved. Where
+they do not, 18 in the last round help as well as 72, which cost as much as all before."""
 MANY = 72
 """Rows from which on one round has to do: an interior point takes less than the next one."""
 SETTLED = 1e-15
 """Change of a point by which sweeps have come to rest."""
 FIRST_STEPS, LATER_STEPS = 12, 20
 """Steps of Newton's method after sweeps, and after an interior point."""
-MORE_STEPS, MORE_PATIENCE, LITTLE = 60, 30, 1e-10
+MORE_STEPS, MORE_PATIENCE, LITTLE = 30, 10, 1e-10
 """Of later rounds; and what is added to the diagonal in every other one."""
 GAPS, GAP, CLOSER = 5, 1e-4, 1e-2
 """How often Newton's method is tried on a path, first at which gap, and how much closer each time."""

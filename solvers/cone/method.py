@@ -18,8 +18,7 @@ Class. Finds a solution in all but a few of thousands of contact problems with W
 nothing is proved: the problem is not monotone, and with wedging friction it may have no solution.
 
 Limits. Dense up to `dense_rows`, with n² memory and n³ work a step; `ConeLCP` always. Beyond, jammed piles of
-spheres with more than some hundred contacts may end at residuals of 1e-5, of discs with thousands at 1e-4 to
-1e-3.
+spheres with more than some hundred contacts may end at residuals of 1e-5, of discs with thousands near 1e-6.
 
 References. De Saxce, Feng 1998; Alart, Curnier 1991; Jean 1999; Acary, Cadoux, Lemarechal, Malick 2011;
 Nesterov, Todd 1998; Mehrotra 1992.
@@ -53,8 +52,9 @@ FINER = 0.05
 SWEEP_SECONDS, STEP_SECONDS = 1e-9, 1e-9
 """Of all that the compiled chain may do: per entry of W and sweep, and per n³ and linear system."""
 MOST_SWEEPS, MOST_STEPS = 2300, 920
-SEARCH_ROWS = 6000
-"""Rows up to which path following tries what the sparse route has left; a step of it costs a factor."""
+SEARCH_ROWS = 3000
+"""Rows up to which path following tries what the sparse route has left. A step of it costs a factor, and in
+larger piles the path turns so often that thousands of steps end at a smoothing of 1e-3."""
 BRIEF = 0.2
 """Share of the time left that the chain may take at the worst for a solve without an alarm, which costs a
 thread, 200 µs."""

@@ -126,6 +126,23 @@ def test_the_central_path_goes_to_the_end_though_the_pile_is_jammed():
     assert min(gaps) < 1e-8
 
 
+def test_paths_of_other_weights_are_others_and_end_at_solutions_too(rng):
+    problem = pile_problem("touch", 150)
+    system = sparse_cones(problem)
+    weights = np.exp(0.5 * rng.standard_normal(problem.n_c))
+    middles = []
+    for weight in (1.0, weights / weights.mean()):
+        points = [
+            (system.project(r), gap)
+            for r, gap in central_path(system, 250, np.inf, 1.0, weight)
+            if gap > 1e-9
+        ]
+        middles.append(next(r for r, gap in points if gap < 1e-2))
+        found = proximal_newton(system, points[-1][0], 1e-9, 200, np.inf)
+        assert problem.certify((found.r * system.unit_r).ravel())[2] <= 1e-8 * problem.scale
+    assert np.abs(middles[0] - middles[1]).max() > 1e-3
+
+
 @pytest.mark.parametrize("form", ["local", "global"])
 @pytest.mark.parametrize(("kind", "dim"), [("gap", 2), ("gap", 3), ("touch", 2), ("touch", 3), ("shaken", 2)])
 def test_piles_are_solved_the_sparse_way(kind, dim, form):

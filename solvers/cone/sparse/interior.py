@@ -97,13 +97,14 @@ def scaling(x: Array, y: Array) -> Scaling:
 
 
 def central_path(
-    system: SparseCones, steps: int, deadline: float, share: float = 1.0
+    system: SparseCones, steps: int, deadline: float, share: float = 1.0, weights: Array | float = 1.0
 ) -> Iterator[tuple[Array, float]]:
     """Yield r and the gap after every step, until one leads nowhere.
 
     Args:
         share: of the derivative of slips that steps know of. With less, the matrix is farther from singular
             and the residual falls more slowly.
+        weights: of the contacts in the gap, x o y = gap weights e [n_c]: others make another path.
     """
     axis = np.maximum(system.mu, LEAST_MU)
     T = np.ones_like(system.q)
@@ -120,7 +121,7 @@ def central_path(
         g = share * y[:, 1:] / slip[:, None]
         rest = T * system.u(system.push(T * x)) - y
         rest[:, 0] += slip
-        step = _step(system, T, x, y, rest, gap, g, eps, length)
+        step = _step(system, T, x, y, rest, gap, g, eps, length, weights)
         if step is None or perf_counter() > deadline:
             return
         dx, dy, length = step
@@ -153,6 +154,7 @@ def _step(
     g: Array,
     eps: float,
     last: float,
+    weights: Array | float,
 ) -> tuple[Array, Array, float] | None:
     """Return dx, dy of predictor and corrector, and how far they may go."""
     V = scaling(x, y)
@@ -173,7 +175,7 @@ def _step(
     length = min(_reach(x, dx), _reach(y, dy), 1.0)
     after = max(float(np.sum((x + length * dx) * (y + length * dy))) / len(x), 0.0)
     target = -square - _product(V.solve(dx), V.times(dy))
-    target[:, 0] += _centring(after / gap, float(np.abs(rest).max()) / gap, last) * gap
+    target[:, 0] += _centring(after / gap, float(np.abs(rest).max()) / gap, last) * gap * weights
     dx, dy = direction(target)
     return dx, dy, TO_THE_EDGE * min(_reach(x, dx), _reach(y, dy), 1.0)
 

@@ -1,11 +1,11 @@
 """The search for thousands of contacts: descent, proximal Newton's method, interior point, in turns.
 
 A descent finds who carries load in piles with gaps, a proximal Newton's method ends it; in jammed piles an
-interior point finds out, Newton's method ends that too, and goes all the way where nothing else does. Where
-most contacts stay open, those that close are solved alone, island by island, and again with all that would
-overlap then, until nothing does. What a factorisation costs is guessed from the graph of closed contacts, and
-none is begun that costs more than the descent so far: in space factors fill in, steps of a descent do not.
-The order depends on the problem alone, not on clocks: the same problem gives the same bits.
+interior point finds out, by one path after the other, Newton's method ends that too, and goes all the way in
+between. Where most contacts stay open, those that close are solved alone, island by island, and again with
+all that would overlap then, until nothing does. What a factorisation costs is guessed from the graph of
+closed contacts, and none is begun that costs more than the descent so far: in space factors fill in, steps of
+a descent do not. The order depends on the problem alone, not on clocks: the same problem gives the same bits.
 """
 
 from __future__ import annotations
@@ -41,8 +41,11 @@ JAMMED = 1
 CENTRAL_STEPS, TYPICAL_STEPS, FIRST_GAP, CLOSER = 250, 60, 1e-5, 1e-2
 """Steps of the interior point at most, and as a rule; the gap at which Newton's method is tried, and the next
 ones over the last."""
-SLIP_SHARES = 1.0, 0.9
-"""Of the derivative of slips, in one path after the other."""
+KINDS = (1.0, 0.0), (0.9, 0.0), (0.95, 0.5)
+"""Of paths, the last one again and again: share of the derivative of slips; by how much weights of contacts
+differ, as the deviation of their logarithm."""
+PATHS = 4
+"""Paths in one turn, at most."""
 AFFORDABLE = 10.0
 """Work of linear systems over that of the descent before."""
 GLANCE, FEW, JAM, ROUNDS = 100, 0.7, 0.3, 20
@@ -58,12 +61,12 @@ class Search:
     def __init__(self, system: SparseCones, start: Array, goal: float, deadline: float) -> None:
         self.system, self.goal, self.deadline = system, goal, deadline
         self.best, self.residual = start, system.residual(start)
-        self.iterations, self.method, self.said = 0, "rest", list[str]()
-        self.descent, self.jammed = Descent(system, start), False
+        self.iterations, self.method, self.said = 0, "rest", dict[str, float]()
+        self.descent, self.jammed, self.paths = Descent(system, start), False, 0
 
     def run(self) -> None:
         """Go through the methods until one meets the goal."""
-        tried = False
+        flowed = np.inf
         for k, steps in enumerate(DESCENTS):
             self.descend(steps)
             work = AFFORDABLE * self.descent.steps * self.descent.work
@@ -74,11 +77,10 @@ class Search:
             if (k == 1 and self.residual < FAST) or k < JAMMED or not self.goes_on():
                 continue
             self.jammed = True
-            if not tried and TYPICAL_STEPS * self.system.system_work() <= work:
-                tried = True
-                self.interior()
+            self.interior(work)
             if affords and k > JAMMED and self.goes_on():
-                self.newton(start, WHOLE, "descent, proximal Newton")
+                self.newton(self.best if self.residual < flowed else start, WHOLE, "proximal Newton")
+                flowed = self.residual
 
     def near(self, k: int) -> bool:
         """Return whether Newton's method may find the end from the best point, after descent number k."""
@@ -104,21 +106,35 @@ class Search:
         """Take proximal Newton steps from r."""
         found = proximal_newton(self.system, r, self.goal, systems, self.deadline)
         self.iterations += found.steps
-        self.said.append(f"{method}: {found.residual:.1e}")
+        self.said[method] = min(found.residual, self.said.get(method, np.inf))
         self.offer(found.r, method)
 
-    def interior(self) -> None:
-        """Follow central paths, with Newton's method from some of their points, and longer from the end."""
-        for share in SLIP_SHARES:
-            mark, point = FIRST_GAP, self.best
-            for r, gap in central_path(self.system, CENTRAL_STEPS, self.deadline, share):
-                self.iterations, point = self.iterations + 1, self.system.project(r)
-                if gap < mark and self.goes_on():
-                    self.newton(point, BRIEF, "interior point, proximal Newton")
-                    mark = CLOSER * gap
-                if not self.goes_on():
-                    return
-            self.newton(point, LONG, "interior point, proximal Newton")
+    def interior(self, work: float) -> None:
+        """Follow the next central paths, as many as are within so many multiplications."""
+        path = max(TYPICAL_STEPS * self.system.system_work(), 1.0)
+        for _ in range(int(min(PATHS, work / path))):
+            if self.goes_on():
+                self.follow(self.paths)
+                self.paths += 1
+
+    def follow(self, k: int) -> None:
+        """Follow central path number k, with Newton's method from some of its points, longer from the end.
+
+        From the third one on contacts have weights: where one path meets a turn that it does not get around,
+        another one may not.
+        """
+        share, spread = KINDS[min(k, len(KINDS) - 1)]
+        weights = np.exp(spread * np.random.default_rng(k).standard_normal(len(self.best)))
+        weights /= weights.mean()
+        mark, point = FIRST_GAP, self.best
+        for r, gap in central_path(self.system, CENTRAL_STEPS, self.deadline, share, weights):
+            self.iterations, point = self.iterations + 1, self.system.project(r)
+            if gap < mark and self.goes_on():
+                self.newton(point, BRIEF, "interior point, proximal Newton")
+                mark = CLOSER * gap
+            if not self.goes_on():
+                return
+        self.newton(point, LONG, "interior point, proximal Newton")
 
     def offer(self, r: Array, method: str) -> None:
         """Keep a point if it is the best."""
@@ -183,7 +199,7 @@ class Pile(Search):
         search.run()
         self.jammed |= search.jammed
         self.iterations += search.iterations
-        self.said += search.said
+        self.said |= search.said
         return search.best
 
     def offer(self, r: Array, method: str) -> None:
@@ -203,5 +219,6 @@ class Pile(Search):
         solved = self.residual <= self.goal / SHARE
         late = perf_counter() > self.deadline
         status = Status.SOLVED if solved else Status.TIME_LIMIT if late else Status.ITERATION_LIMIT
-        said = "" if solved else "; ".join([f"residual {self.residual:.1e}", *dict.fromkeys(self.said)])
+        tried = [f"{method}: {residual:.1e}" for method, residual in self.said.items()]
+        said = "" if solved else "; ".join([f"residual {self.residual:.1e}", *tried])
         return Claim(self.impulses(), status, self.iterations, said, method=f"cone, {self.method}")
