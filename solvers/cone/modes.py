@@ -28,8 +28,9 @@ gives, by rounding or by gaps that differ, load wanders along self-stress until 
 too little on the diagonal takes it past that in one step, too much keeps it from there."""
 LEAST_REACH = 1e-8
 """Least k, below which a sliding disc's p is stiff enough."""
-LAPACK_FROM = 40
-"""Rows from which on LAPACK is faster than loops."""
+LAPACK_FROM = 200
+"""Rows from which on LAPACK may be faster than loops in lanes: on one machine these take half its time up to
+192 rows, the most that were measured."""
 SUFFICIENT, GAIN = 1e-3, 0.9
 """Decrease of the merit that a full step must bring, and what of the best one counts as progress."""
 HALVINGS, PATIENCE = 2, 3
@@ -231,11 +232,35 @@ def write_system(I, X, r, m, moved, shift):
         b[k] = shift * y - right
 
 
+@inline
+def all_sticks(I, m):
+    """Return whether C is 1: no row rests at a bound and no disc slides, unknowns in the order of rows."""
+    whole = m == I[at.N]
+    for k in range(m if whole else 0):
+        whole = whole and get(I, I[at.ROW_1] + k) == k
+    return whole
+
+
+@callee
+def write_whole(I, X, r, shift):
+    """Write SYSTEM = W + shift, RIGHT = shift r - q, where C is 1."""
+    n = I[at.N]
+    W, A = matrix_window(X, I[at.W], n, n), matrix_window(X, I[at.SYSTEM], n, n)
+    for k in range(n):
+        for c in range(n):
+            A[k, c] = W[k, c]
+        A[k, k] += shift
+        put(X, I[at.RIGHT] + k, shift * r[k] - get(X, I[at.Q] + k))
+
+
 @callee
 def mode_step(I, X, r, u, shift, eps, out):
     """Write the point that the modes at r lead to; return whether there is one."""
     m, moved = choose_modes(I, X, r, u, eps)
-    write_system(I, X, r, m, moved, shift)
+    if all_sticks(I, m):
+        write_whole(I, X, r, shift)
+    else:
+        write_system(I, X, r, m, moved, shift)
     put(I, at.N_STEPS, I[at.N_STEPS] + 1)
     if m > 0 and not solve_system(I, X, m):
         return False
