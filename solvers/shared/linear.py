@@ -184,9 +184,9 @@ def sparse_lu(A: Any, **ordering: Any) -> Any:
     others than those that suit A.
     """
     A = canonical(A)
+    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)  # as SuperLU has them
     if not np.isfinite(A.data).all() or structural_rank(A) < A.shape[0]:
         return None
-    A.indices, A.indptr = A.indices.astype(np.int32), A.indptr.astype(np.int32)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ordering = ordering or _ordering(A)
