@@ -65,6 +65,7 @@ class Memory:
         self._n_numbers: int = 0 if base is None else base._n_numbers
         self._counts: dict[str, int] = {} if base is None else dict(base._counts)
         self._parts: dict[int, Part] = {} if base is None else dict(base._parts)
+        self._last: tuple[tuple[int, ...] | None, tuple[Indices, int, int]] = None, (np.zeros(0, int), 0, 0)
 
     def count(self, of: str = "") -> int:
         """Declare an integer in the head of `I`; one with a name holds how many of these have room."""
@@ -112,17 +113,25 @@ class Memory:
         """Return `I` and `X` for so many of everything: counts and places are written, all else is zero."""
         if counts.keys() != self._counts.keys():
             raise TypeError(f"this memory has the counts {', '.join(sorted(self._counts))}")
-        head = [0] * _whole_lines(self.head)
-        for name, slot in self._counts.items():
-            head[slot] = counts[name]
-        ends = {False: len(head), True: _whole_lines(self._n_numbers)}
-        for slot, part in self._parts.items():
-            head[slot] = ends[part.doubles]
-            size = part.spare + math.prod(part.sizes(head))
-            ends[part.doubles] += _whole_lines(size)
-        I = np.zeros(ends[False], dtype=np.int64)
-        I[: len(head)] = head
-        return I, aligned_zeros(ends[True] + LINE)  # lanes may be loaded past the end
+        head, n_integers, n_doubles = self._laid_out(tuple(counts[name] for name in self._counts))
+        I = np.zeros(n_integers, dtype=np.int64)
+        I[: head.size] = head
+        return I, aligned_zeros(n_doubles)
+
+    def _laid_out(self, counts: tuple[int, ...]) -> tuple[Indices, int, int]:
+        """Return the head of `I`, and how long `I` and `X` are; of the last counts it is known."""
+        if counts != self._last[0]:
+            head = [0] * _whole_lines(self.head)
+            for slot, n in zip(self._counts.values(), counts, strict=True):
+                head[slot] = n
+            ends = {False: len(head), True: _whole_lines(self._n_numbers)}
+            for slot, part in self._parts.items():
+                head[slot] = ends[part.doubles]
+                size = part.spare + math.prod(part.sizes(head))
+                ends[part.doubles] += _whole_lines(size)
+            n_doubles = ends[True] + LINE  # lanes may be loaded past the end
+            self._last = counts, (np.array(head, dtype=np.int64), ends[False], n_doubles)
+        return self._last[1]
 
     def part(self, I: Indices, X: Array, slot: int) -> NDArray[Any]:
         """Return the view of a part, in its shape."""

@@ -12,6 +12,8 @@ a chain a hinge feels the next links alone, however long it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,8 +58,8 @@ def felt_and_moved(state: State) -> tuple[Array, Array]:
     positions = (
         positions - positions[_roots(parents)]
     )  # far from the origin little of an inertia would be left
-    whole = [_inertia(*parts) for parts in zip(links, rotations, positions, strict=True)]
-    P, columns = list(whole), _at_the_root(state.hinge_columns(), positions[dof_link])
+    whole = _inertias(links, rotations, positions)
+    P, columns = whole.copy(), _at_the_root(state.hinge_columns(), positions[dof_link])
     felt, moved = np.zeros(len(dof_link)), np.zeros(len(dof_link))
     begins = np.searchsorted(dof_link, np.arange(len(links) + 1))
     for k in range(len(links) - 1, -1, -1):
@@ -68,8 +70,8 @@ def felt_and_moved(state: State) -> tuple[Array, Array]:
         felt[dofs] = 1.0 / inverse.diagonal()
         moved[dofs] = (H @ whole[k] @ H.T + rotors).diagonal()
         if parent >= 0:
-            whole[parent] = whole[parent] + (P[k] if len(H) else whole[k])
-            P[parent] = P[parent] + P[k] - U @ inverse @ U.T
+            whole[parent] += P[k] if len(H) else whole[k]
+            P[parent] += P[k] - U @ inverse @ U.T
     return felt, moved
 
 
@@ -81,11 +83,16 @@ def _roots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     return roots
 
 
-def _inertia(link: Link, R: Array, x: Array) -> Array:
-    """Return the spatial inertia of a link at x with the rotation R, about the root's place [6, 6]."""
-    arm = skew(x + R @ link.com)
-    turning = R @ link.inertia @ R.T - link.mass * arm @ arm
-    return np.block([[turning, link.mass * arm], [-link.mass * arm, link.mass * np.eye(3)]])
+def _inertias(links: Sequence[Link], R: Array, x: Array) -> Array:
+    """Return the spatial inertias of links at x with rotations R, about the root's place [n, 6, 6]."""
+    mass = np.array([link.mass for link in links])[:, None, None]
+    own = np.array([link.inertia for link in links])
+    arm = skew(x + np.einsum("nij,nj->ni", R, np.array([link.com for link in links])))
+    spatial = np.empty((len(links), 6, 6))
+    spatial[:, :3, :3] = R @ own @ R.transpose(0, 2, 1) - mass * arm @ arm
+    spatial[:, :3, 3:], spatial[:, 3:, :3] = mass * arm, -mass * arm
+    spatial[:, 3:, 3:] = mass * np.eye(3)
+    return spatial
 
 
 def _at_the_root(columns: Array, x: Array) -> Array:

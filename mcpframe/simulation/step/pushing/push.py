@@ -61,7 +61,7 @@ from mcpframe.solving.stages import (
 )
 from mcpframe.spatial.algebra import copy
 
-STIFF = 1e-14
+STIFF = 1e-12
 """Share of its compliance in other directions up to which that along a contact's normal is rounding."""
 
 
