@@ -336,24 +336,22 @@ def time_of_impact(run, X, Y, low, high, overlap):
 
     Where the smallest new gap plus half the tolerance lies within half the tolerance of zero, so that the
     contact is closed and has not sunk in. A step of `low` is known not to overlap, one of `high` to do so, by
-    `overlap` and at the speed that goes with it. By `sections`; where parties have clocks of their own, and
-    impacts are many, by the rule of Newton, in fewer trials. It lands deeper, from the side of the overlap.
+    `overlap` and at the speed that goes with it: by the rule of Newton, and where that does not do, in
+    `sections`. It lands deeper, from the side of the overlap.
     """
-    XS, code, by_speed = run.XS, at.DONE, run.IS[at.CLOCKS] != 0
-    half = 0.5 * XS[at.PENETRATION]
+    XS, code, half = run.XS, at.DONE, 0.5 * run.XS[at.PENETRATION]
     margin = 10.0 * max(-overlap[0], XS[at.PENETRATION])
     f_low = margin + half
-    if low > 0.0 or not by_speed:
-        put(XS, at.WHEN, XS[at.TIME])
-        code = find(run, X, margin) if low == 0.0 else resting_step(run, X, Y, low, margin, True)
-        f_low = smallest_new_gap(run, X if low == 0.0 else Y, margin)[0] + half
-        if low > 0.0 and f_low <= half and code == at.DONE:
+    if low > 0.0:
+        code = resting_step(run, X, Y, low, margin, True)
+        f_low = smallest_new_gap(run, Y, margin)[0] + half
+        if f_low <= half and code == at.DONE:
             return find(run, Y, XS[at.NEAR]), low
     gap, speed, before, kept, h = overlap[0] + half, overlap[1], math.inf, 0, high
     f_high = gap
     for _ in range(SECTIONS):
         last = h
-        h = newton(low, high, h, gap, speed, before) if by_speed else h
+        h = newton(low, high, h, gap, speed, before)
         if h == last:
             h = section(low, f_low, high, f_high)
         if code == at.DONE:

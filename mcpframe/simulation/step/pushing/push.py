@@ -61,8 +61,10 @@ from mcpframe.solving.stages import (
 )
 from mcpframe.spatial.algebra import copy
 
-STIFF = 1e-12
-"""Share of its compliance in other directions up to which that along a contact's normal is rounding."""
+STIFF = 5e-14
+"""Share of its compliance in other directions up to which that along a contact's normal is rounding: it passes
+the hinges that could open it at 2e-7 of their distance, and turning about them opens or closes it by less than
+certificates can tell."""
 
 
 @callee
