@@ -62,8 +62,8 @@ from mcpframe.solving.stages import (
 from mcpframe.spatial.algebra import copy
 
 STIFF = 5e-14
-"""Share of its compliance in other directions up to which that along a contact's normal is rounding: it passes
-the hinges that could open it at 2e-7 of their distance, and turning about them opens or closes it by less than
+"""Share of its compliance in other directions up to which that along a contact's normal is rounding: it
+passes the hinges that could open it at 2e-7 of their distance, and turning about them moves it by less than
 certificates can tell."""
 
 
