@@ -154,6 +154,8 @@ def share_of(parts, j, edges):
 @inline
 def slack(u, edges):
     """Return the least σ >= 0 with d_j . u_t + σ >= 0 for all directions."""
+    if edges == 4:
+        return max(abs(u[1]), abs(u[2]))
     sigma = 0.0
     for j in range(edges):
         sigma = max(sigma, -along(u, j, edges))

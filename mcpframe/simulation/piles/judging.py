@@ -17,7 +17,7 @@ from mcpframe.jit import IndicesOut, VectorOut, callee, inline, kernel
 from mcpframe.problem.cone import disc_gap
 from mcpframe.problem.residual import natural_entry
 from mcpframe.simulation.piles import slots as at
-from mcpframe.simulation.piles.cones import along, share_of, shares, slack, split
+from mcpframe.simulation.piles.cones import along, shares, slack, split
 from mcpframe.simulation.piles.motions import cone_of, velocity
 from mcpframe.simulation.piles.slots import DISC, SMOOTH, Pile, three_of
 
@@ -31,12 +31,11 @@ def row_off(z, w, q):
 @inline
 def polygon_off(r, u, q, mu, leans, edges):
     """Return the worst row of a contact whose cone is a polygon."""
-    parts, sigma = shares(r, edges), slack(u, edges)
-    left = mu * (r[0] + leans) - parts[1] - parts[2]
-    worst = max(row_off(r[0], u[0], q[0]), row_off(sigma, left, mu * leans))
-    for j in range(edges):
-        worst = max(worst, row_off(share_of(parts, j, edges), along(u, j, edges) + sigma, along(q, j, edges)))
-    return worst
+    (j, first, second), sigma = shares(r, edges), slack(u, edges)
+    worst = max(row_off(r[0], u[0], q[0]), row_off(sigma, mu * (r[0] + leans) - first - second, mu * leans))
+    worst = max(worst, row_off(first, along(u, j, edges) + sigma, along(q, j, edges)))
+    j = (j + 1) % edges  # other directions have no share, and σ lets none of them approach
+    return max(worst, row_off(second, along(u, j, edges) + sigma, along(q, j, edges)))
 
 
 @inline
