@@ -52,14 +52,19 @@ least, if load does not creep; by how much a leap may make the residual larger."
 NOTHING = 0.0, 0.0, 0.0
 PATIENCE = 2
 """Steps in a row that creep, after which a residual that is small enough is not made smaller."""
+GAIN = 0.5
+"""Share that the residual is brought down to within a turn, for it to go on."""
+FARTHER = 1.3
+"""How much farther a sweep goes than to what a contact asks for: about half as many are needed then."""
 
 
 @callee
 def sweep(pile):
     """Give every contact in turn the impulse that its law asks for beside those of others [Moreau 1988].
 
-    One of the first half and one of the second in turns: contacts that follow each other share bodies, and
-    the processor would wait for one before it can begin with the next.
+    It goes a little `FARTHER`, as successive over-relaxation does [Cryer 1971]. One of the first half and one
+    of the second in turns: contacts that follow each other share bodies, and the processor would wait for one
+    before it can begin with the next.
     """
     I, X, n = pile.I, pile.X, pile.I[at.N_CONTACTS]
     put(I, at.N_SWEEPS, I[at.N_SWEEPS] + 1)
@@ -67,7 +72,7 @@ def sweep(pile):
         c = k // 2 + (k % 2) * ((n + 1) // 2)
         mu, leans, edges = cone_of(pile, c)
         r, u, o = three_of(pile, at.R, c), velocity(pile, at.Y, c), I[at.WEIGHT] + 4 * c
-        along, across = 1.0 / get(X, o), 1.0 / max(get(X, o + 1), get(X, o + 2))
+        along, across = FARTHER / get(X, o), FARTHER / max(get(X, o + 1), get(X, o + 2))
         x = r[0] - along * u[0], r[1] - across * u[1], r[2] - across * u[2]
         new = onto_cone(facing(x, edges), mu, leans, edges)
         put_three_of(pile, at.R, c, new)
@@ -237,12 +242,13 @@ def keep_best(pile, worst):
 
 @callee
 def proximal_newton(pile, eps, systems, enough):
-    """Take proximal steps from R and Y until the residual meets the goal, or so many systems were solved.
+    """Take proximal steps from R and Y until the residual meets the goal, or so many systems gain too little.
 
     Or until it is small enough and steps in a row bring it down by little: what is left then is rounding, or
     load that creeps along self-stresses.
     """
     X, taken, held, before, creeping = pile.X, 0, 0, math.inf, 0
+    start = X[at.RESIDUAL]
     while X[at.RESIDUAL] > X[at.GOAL] and taken < systems:
         steps, found = proximal_step(pile, eps)
         taken += max(steps, 1)
@@ -258,4 +264,6 @@ def proximal_newton(pile, eps, systems, enough):
             return
         if X[at.RESIDUAL] <= enough and (creeping >= PATIENCE or not found):
             return
+        if X[at.RESIDUAL] <= GAIN * start:
+            taken, start = 0, X[at.RESIDUAL]
         eps, held = next_eps(eps, held, steps, found, LEAST_EPS)

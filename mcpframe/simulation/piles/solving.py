@@ -1,4 +1,9 @@
-"""The search for a pile's impulses: sweeps, then proximal steps, in turns."""
+"""The search for a pile's impulses: sweeps and proximal steps, in turns.
+
+A sweep costs little, and where hardly any contact is redundant sweeps are all that is needed. Along
+self-stresses they creep, where Newton's method does not. Each goes on for as long as it pays, with the time of
+a linear system, which grows with a pile faster than that of a sweep, as the unit.
+"""
 
 # mypy: disable-error-code="no-untyped-def"
 from __future__ import annotations
@@ -8,21 +13,27 @@ import math
 from numba import types
 
 from mcpframe.jit import IndicesOut, VectorOut, callee, kernel
-from mcpframe.jit.lanes import put
+from mcpframe.jit.lanes import get, put
 from mcpframe.simulation.piles import slots as at
 from mcpframe.simulation.piles.judging import residual
 from mcpframe.simulation.piles.motions import copy_motions, move
 from mcpframe.simulation.piles.newton import keep_best, proximal_newton, sweep
 from mcpframe.simulation.piles.slots import Pile
 
-WARM_SWEEPS, SWEEPS, ROUND, TURNS = 50, 150, 25, 4
-"""Sweeps before the first turn from impulses that are known, and from none, and more with every further turn;
-between two looks at the residual; turns."""
+ROUND = 25
+"""Sweeps between two looks at the residual."""
+PER_CONTACT, PER_PRODUCT = 12.0, 3.5
+"""Time of a linear system, in sweeps of one contact: for every contact, and every product of blocks."""
+WINDOW, PACE = 4, 30.0
+"""Systems in whose time sweeps must bring the residual down as far as these would, in a pile of n contacts by
+exp(-PACE / n) each on the mean."""
+TURN, EFFORT = 30, 400
+"""Systems of a turn that may gain too little, and those of all turns; sweeps may take as long, beside them."""
+WARM_EPS, EPS = 1e-2, 1e-1
+"""ε to begin with: from impulses that are known, or were found in an earlier turn, and from others."""
 NEAR = 1e-7
-"""Residual from which on Newton's method needs no more sweeps in the first turn."""
-WARM_EPS, EPS, SYSTEMS = 1e-2, 1e-1, 100
-"""ε to begin a turn with, the first one from known impulses, and others; linear systems of a turn."""
-SHARE, LATER = 0.01, 0.25
+"""Tolerance from which on a pile is a trial alone."""
+SHARE, LATER = 0.05, 0.25
 """Of the tolerance, what the first turn aims at: few more Newton steps, and forces as exact as by pivots; and
 others: certificates are relative to speeds, and have room then."""
 FINE = 0.1
@@ -40,14 +51,28 @@ def offer(pile):
 
 
 @callee
-def sweep_near(pile, sweeps, near):
-    """Sweep until the residual is near enough, or so often; the best impulses are kept."""
-    for k in range(sweeps):
-        if pile.X[at.RESIDUAL] <= near:
-            return
-        sweep(pile)
-        if (k + 1) % ROUND == 0:
-            offer(pile)
+def sweeps_of(pile, systems):
+    """Return how many sweeps take as long as so many linear systems, in whole rounds."""
+    I, products = pile.I, 0
+    for i in range(I[at.N_BODIES]):
+        beyond = get(I, I[at.ROW_AT] + i + 1) - get(I, I[at.DIAGONAL] + i)
+        products += beyond * beyond
+    each = PER_CONTACT + PER_PRODUCT * products / I[at.N_CONTACTS]
+    return ROUND * max(1, int(systems * each / ROUND))
+
+
+@callee
+def sweep_on(pile, window):
+    """Sweep until the residual meets the goal, or a window of so many does not pay; the best is kept."""
+    X, left, start = pile.X, window, pile.X[at.RESIDUAL]
+    pays = math.exp(-PACE * WINDOW / pile.I[at.N_CONTACTS])
+    while left > 0 and X[at.RESIDUAL] > X[at.GOAL]:
+        for _ in range(ROUND):
+            sweep(pile)
+        offer(pile)
+        left -= ROUND
+        if left <= 0 and X[at.RESIDUAL] <= pays * start:
+            left, start = window, X[at.RESIDUAL]
 
 
 @kernel(IndicesOut, VectorOut, IndicesOut, VectorOut, types.boolean, types.float64)
@@ -57,18 +82,16 @@ def solve_pile(I, X, columns, blocks, warm, enough):
     Returns whether its residual is small enough; the first turn aims at a share of that, unless a trial alone
     is at stake, which sweeps are enough for.
     """
-    pile, sharp = Pile(I, X, columns, blocks), enough < NEAR
+    pile, sharp, eps = Pile(I, X, columns, blocks), enough < NEAR, WARM_EPS if warm else EPS
     put(X, at.RESIDUAL, math.inf)
-    goal, later = (SHARE if sharp else 1.0) * enough, (LATER if sharp else 1.0) * enough
-    put(X, at.GOAL, goal)
+    put(X, at.GOAL, (SHARE if sharp else 1.0) * enough)
     put(I, at.N_FACTORS, 0)
     put(I, at.N_SWEEPS, 0)
     offer(pile)
-    for turn in range(TURNS):
-        sweeps = WARM_SWEEPS if warm and turn == 0 else SWEEPS * (1 + turn * turn)
-        sweep_near(pile, sweeps, max(NEAR, goal) if turn == 0 else goal)
-        proximal_newton(pile, WARM_EPS if warm and turn == 0 else EPS, SYSTEMS, FINE * enough)
-        put(X, at.GOAL, later)
-        if X[at.RESIDUAL] <= later:
-            return True
+    window, most = sweeps_of(pile, WINDOW), sweeps_of(pile, EFFORT)
+    while X[at.RESIDUAL] > X[at.GOAL] and I[at.N_FACTORS] < EFFORT and I[at.N_SWEEPS] < most:
+        sweep_on(pile, window)
+        proximal_newton(pile, eps, TURN, FINE * enough)
+        put(X, at.GOAL, (LATER if sharp else 1.0) * enough)
+        eps = WARM_EPS
     return X[at.RESIDUAL] <= enough
