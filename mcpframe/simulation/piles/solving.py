@@ -27,7 +27,7 @@ PER_CONTACT, PER_PRODUCT = 12.0, 3.5
 WINDOW, PACE = 4, 30.0
 """Systems in whose time sweeps must bring the residual down as far as these would, in a pile of n contacts by
 exp(-PACE / n) each on the mean."""
-TURN, EFFORT = 30, 400
+TURN, EFFORT = 30, 250
 """Systems of a turn that may gain too little, and those of all turns; sweeps may take as long, beside them."""
 WARM_EPS, EPS = 1e-2, 1e-1
 """ε to begin with: from impulses that are known, or were found in an earlier turn, and from others."""
