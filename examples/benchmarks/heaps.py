@@ -4,12 +4,12 @@
     python examples/benchmarks/heaps.py --boxes "" --settling 1000
 
 Both engines have the same bodies at the same start, steps of 1 ms and friction of 0.5; ours stops at every
-impact, unless steps are asked to be of one length, as they are of spheres that settle: those have time to
-come to rest. Every heap is run twice: as scenes are by default, and to a thousandth of MuJoCo's overlap and no
-better (COARSE). Processor time of a step is the mean of the whole run, so
-many simulated seconds of it, in parts: the fall, the impact of the heap, its rest. Overlap is the largest
-after any step. What is not solved is counted, and a run that stops says why. Each run is a process of its
-own. Writes out/bench/heaps.json and, with --page, the table to that page of the documentation.
+impact, but for spheres that settle: their steps are of one length, and they have time to come to rest. Every
+other heap is run twice: as scenes are by default, and to a thousandth of MuJoCo's overlap and no better
+(COARSE). Processor time of a step is the mean of the whole run, so many simulated seconds of it, in parts:
+the fall, the impact of the heap, its rest. Overlap is the largest after any step. What is not solved is
+counted, and a run that stops says why. Each run is a process of its own. Writes out/bench/heaps.json and,
+with --page, the table to that page of the documentation.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console, facts = opening("Heaps", ["mujoco"], page=options.page)
     ways = {"friction": options.friction, "sleep_after": options.sleep}
     figures: list[dict[str, Any]] = []
-    heaps = [("boxes", n) for n in numbers(options.boxes)] + [("spheres", n) for n in numbers(options.spheres)]
-    for kind, n in heaps:
+    heaps = [("boxes", n) for n in numbers(options.boxes)]
+    for kind, n in [*heaps, *(("spheres", n) for n in numbers(options.spheres))]:
         figures += beside(kind, n, options.seconds, LIMIT[0], {"": ways, "coarse": ways | COARSE})
     for n in numbers(options.settling):
         figures += beside("spheres", n, SETTLED, LIMIT[1], {"fixed steps": ways | SETTLING})

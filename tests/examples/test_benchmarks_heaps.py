@@ -21,9 +21,7 @@ def test_a_heap_falls_in_both_engines_and_ours_does_not_sink_in():
     assert own["contacts"] > 0
     assert own["overlap"] < 1e-3 * other["overlap"]
     console = Console(width=150, record=True, file=io.StringIO())
-    console.print(
-        heaps.table([{"kind": "boxes", "n": 3, "way": "coarse", "ours": own, "peer": other}])
-    )
+    console.print(heaps.table([{"kind": "boxes", "n": 3, "way": "coarse", "ours": own, "peer": other}]))
     assert f"{own['step'] / other['step']:.1f}" in console.export_text()
 
 

@@ -1,8 +1,8 @@
 """The search for a pile's impulses: sweeps and proximal steps, in turns.
 
 A sweep costs little, and where hardly any contact is redundant sweeps are all that is needed. Along
-self-stresses they creep, where Newton's method does not. Each goes on for as long as it pays, with the time of
-a linear system, which grows with a pile faster than that of a sweep, as the unit.
+self-stresses they creep, where Newton's method does not. Each goes on for as long as it pays. The unit of
+what they cost is a linear system, whose time grows with a pile faster than that of a sweep.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -28,7 +28,7 @@ WINDOW, PACE = 4, 30.0
 """Systems in whose time sweeps must bring the residual down as far as these would, in a pile of n contacts by
 exp(-PACE / n) each on the mean."""
 TURN, EFFORT = 30, 250
-"""Systems of a turn that may gain too little, and those of all turns; sweeps may take as long, beside them."""
+"""Systems of a turn that may gain too little, and of all turns; sweeps may take as long, beside them."""
 WARM_EPS, EPS = 1e-2, 1e-1
 """ε to begin with: from impulses that are known, or were found in an earlier turn, and from others."""
 NEAR = 1e-7
