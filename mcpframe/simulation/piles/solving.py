@@ -22,17 +22,17 @@ from mcpframe.simulation.piles.slots import Pile
 
 ROUND = 25
 """Sweeps between two looks at the residual."""
-PER_CONTACT, PER_PRODUCT = 12.0, 3.5
+PER_CONTACT, PER_PRODUCT = 8.0, 3.5
 """Time of a linear system, in sweeps of one contact: for every contact, and every product of blocks."""
 WINDOW, PACE = 4, 30.0
 """Systems in whose time sweeps must bring the residual down as far as these would, in a pile of n contacts by
 exp(-PACE / n) each on the mean."""
-TURN, EFFORT = 30, 250
+TURN, EFFORT = 30, 400
 """Systems of a turn that may gain too little, and of all turns; sweeps may take as long, beside them."""
 WARM_EPS, EPS = 1e-2, 1e-1
 """ε to begin with: from impulses that are known, or were found in an earlier turn, and from others."""
 NEAR = 1e-7
-"""Tolerance from which on a pile is a trial alone."""
+"""Tolerance from which on, as in trials, no more than that is aimed at."""
 SHARE, LATER = 0.05, 0.25
 """Of the tolerance, what the first turn aims at: few more Newton steps, and forces as exact as by pivots; and
 others: certificates are relative to speeds, and have room then."""
@@ -79,8 +79,8 @@ def sweep_on(pile, window):
 def solve_pile(I, X, columns, blocks, warm, enough):
     """Find impulses from those in R; those of the best point are in R_BEST, their motions in Y_BEST.
 
-    Returns whether its residual is small enough; the first turn aims at a share of that, unless a trial alone
-    is at stake, which sweeps are enough for.
+    Returns whether its residual is small enough; the first turn aims at a share of that, but for tolerances
+    that are no less than `NEAR`.
     """
     pile, sharp, eps = Pile(I, X, columns, blocks), enough < NEAR, WARM_EPS if warm else EPS
     put(X, at.RESIDUAL, math.inf)
