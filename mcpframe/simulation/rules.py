@@ -21,9 +21,9 @@ ROUNDS = 50
 """Most approaches that are resolved one after the other, for each contact that touches; then all at once."""
 TIE = 1e-9
 """Approaches that differ by no more than this share are as fast as each other, and resolved together."""
-ROUGH_TOL = 1e-5
-"""Residual, m/s, to which piles are solved in trials: within a step of 1 ms ways differ by a hundredth of the
-penetration tolerance. What is taken is solved to the tolerance of the scene."""
+ROUGH = 1e-2
+"""Share of the penetration tolerance by which ways may differ within a step because piles are solved to no more
+in trials. What is taken is solved to the tolerance of the scene."""
 MEETINGS = 8
 """How often parties with clocks of their own that have met take a step anew; then all have one clock."""
 JAM_PARTS, JAM_SHARE = 16, 0.25

@@ -8,7 +8,7 @@ from mcpframe.jit import callee, cycles
 from mcpframe.jit.lanes import get, put
 from mcpframe.simulation.memory import slots as at
 from mcpframe.simulation.memory.slots import key_of, material_of
-from mcpframe.simulation.rules import ROUGH_TOL
+from mcpframe.simulation.rules import ROUGH
 from mcpframe.simulation.step import host
 from mcpframe.simulation.step.parting.islands import members_of
 
@@ -34,10 +34,11 @@ def is_pile(run, k):
 @callee
 def push_pile(run, X, rise, k):
     """Have Python build, solve and recover the problem of island k, a pile, on sparse arrays."""
-    IS, clock = run.IS, cycles()
+    IS, XS, clock = run.IS, run.XS, cycles()
+    rough = max(XS[at.TOL], ROUGH * XS[at.PENETRATION] / XS[at.DT])
     put(IS, at.PILE, k)
     put(IS, IS[at.LOOSE] + k, IS[at.ROUGH])
-    put(run.XS, at.PILE_TOL, max(run.XS[at.TOL], ROUGH_TOL) if IS[at.ROUGH] != 0 else run.XS[at.TOL])
+    put(XS, at.PILE_TOL, rough if IS[at.ROUGH] != 0 else XS[at.TOL])
     put(IS, at.N_PILES, IS[at.N_PILES] + 1)
     code = host.call_host(run.A[at.HOST], host.PILE, X, rise)
     put(IS, at.SOLVING, IS[at.SOLVING] + cycles() - clock)
