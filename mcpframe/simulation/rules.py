@@ -22,8 +22,8 @@ ROUNDS = 50
 TIE = 1e-9
 """Approaches that differ by no more than this share are as fast as each other, and resolved together."""
 ROUGH = 1e-2
-"""Share of the penetration tolerance by which ways may differ within a step because piles are solved to no more
-in trials. What is taken is solved to the tolerance of the scene."""
+"""Share of the penetration tolerance by which ways may differ within a step for what piles are solved to in
+trials. What is taken is solved to the tolerance of the scene."""
 MEETINGS = 8
 """How often parties with clocks of their own that have met take a step anew; then all have one clock."""
 JAM_PARTS, JAM_SHARE = 16, 0.25
