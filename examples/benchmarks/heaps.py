@@ -46,7 +46,7 @@ PARTS = 5
 DT, SETTLED = 1e-3, 1.5
 """Length of a step, and seconds after which spheres have settled."""
 COARSE = {"tol": 1e-5, "penetration_tolerance": 2e-5}
-"""What is enough for a thousandth of MuJoCo's overlap, which is some hundredths of a metre here: m/s and m."""
+"""What is enough for a thousandth of MuJoCo's overlap, some hundredths of a metre here: m/s and m."""
 SETTLING = {"scheme": "time_stepping", "tol": 1e-7}
 LIMIT = 1200.0, 7200.0
 """Seconds of processor time that a run may take, and one to rest."""
