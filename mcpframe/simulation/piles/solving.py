@@ -33,7 +33,7 @@ WARM_EPS, EPS = 1e-2, 1e-1
 """ε to begin with: from impulses that are known, or were found in an earlier turn, and from others."""
 NEAR = 1e-7
 """Tolerance from which on, as in trials, no more than that is aimed at."""
-SHARE, LATER = 0.05, 0.25
+SHARE, LATER = 0.01, 0.25
 """Of the tolerance, what the first turn aims at: few more Newton steps, and forces as exact as by pivots; and
 others: certificates are relative to speeds, and have room then."""
 FINE = 0.1
