@@ -4,13 +4,12 @@
     python examples/benchmarks/heaps.py --boxes "" --settling 1000
 
 Both engines have the same bodies at the same start, steps of 1 ms and friction of 0.5; ours stops at every
-impact, but for spheres that settle: their steps are of one length, and they have time to come to rest. Every
-other heap is run twice: as scenes are by default, and to a thousandth of MuJoCo's overlap and no better
-(COARSE). Processor time of a step is the mean of the whole run, so many simulated seconds of it, in parts:
-the fall, the impact of the heap, its rest. Overlap is the largest after any step. What is not solved is
-counted, and a run that stops says why. Each run is a process of its own, whose limit makes the clock of the
-process a coarse one: that of its only thread is read. Writes out/bench/heaps.json and, with --page, the table
-to that page of the documentation.
+impact, but for spheres that settle: their steps are of one length, and they have time to settle. Every other
+heap is run twice: as scenes are by default, and with larger overlaps and tolerances (COARSE). Processor time
+of a step is the mean of the whole run, so many simulated seconds of it, in parts: the fall, the impact of the
+heap, its rest. Overlap is the largest after any step. What is not solved is counted, and a run that stops
+says why. Each run is a process of its own, whose limit makes the clock of the process a coarse one: that of
+its only thread is read. Writes out/bench/heaps.json and, with --page, the table to that page.
 """
 
 from __future__ import annotations
@@ -47,7 +46,8 @@ PARTS = 5
 DT, SETTLED = 1e-3, 1.5
 """Length of a step, and seconds after which spheres have settled."""
 COARSE = {"tol": 1e-5, "penetration_tolerance": 2e-5}
-"""What is enough for a thousandth of MuJoCo's overlap, some hundredths of a metre here: m/s and m."""
+"""Overlaps of less than a thousandth of MuJoCo's, some hundredths of a metre here, and forces that are
+coarser than that asks for: m/s and m."""
 SETTLING = {"scheme": "time_stepping", "tol": COARSE["tol"]}
 LIMIT, PEER_SECONDS = 7200.0, 600.0
 """Seconds of processor time after which a run is killed; and after which MuJoCo makes no more steps."""
